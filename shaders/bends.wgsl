@@ -1,5 +1,5 @@
 // How tracks bend.
-// Needs: tracks.
+// Needs: tracks, real, types; of the kernel beside, cuts, points.
 
 // Curvature k and azimuth p at the beam line of the track through two spacepoints whose rho differ.
 struct Bend {

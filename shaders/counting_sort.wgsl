@@ -1,7 +1,7 @@
 // The counting sort of slice_spacepoints and walk: a tile of cells in workgroup memory is counted
 // and scanned; a thread loads four spacepoints at once.
 // workgroup memory: 4 TILE_WORDS + 4 WORKGROUP_SIZE bytes
-// Needs: types, encoding; of the kernel `packed`, WORKGROUP_SIZE.
+// Needs: types, encoding, real; of the kernel packed, WORKGROUP_SIZE.
 
 // Two cells a word, or one where an RoI has spacepoints beyond what half a word counts.
 override TILE_WORDS: u32 = 1024;

@@ -4,8 +4,9 @@
 // out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them the status'
 //       flags, which are zero afterwards
 // grid: x = RoI
-// workgroup memory: what peaks takes
-// Needs: real, types, histograms, windows, peaks. CPU twin: src/engine/twin/find_peaks.rs
+// workgroup memory: that of peaks, ranks, windows
+// Needs: types, histograms, peaks.
+// CPU twin: src/engine/twin/find_peaks.rs
 
 override WORKGROUP_SIZE: u32 = 128;
 

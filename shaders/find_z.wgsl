@@ -5,8 +5,9 @@
 // out:  histograms (a row a workgroup), totals (overflow of a row's words; all entries if an RoI
 //       has several histograms), status
 // grid: x, y = rows of this dispatch, y * width + x; z = tiles of bins
-// workgroup memory: 40 bytes, plus that of the swapped files
-// Needs: real, types, histograms, accumulate, tracks, order, confirmations, pairs.
+// workgroup memory: that of accumulate, thesis/f32_accumulate, order, pairs, thesis/numbered_pairs
+// Needs: real, types, histograms, accumulate or thesis/f32_accumulate, tracks, pairs or
+//       thesis/numbered_pairs.
 // CPU twin: src/engine/twin/find_z.rs
 
 override WORKGROUP_SIZE: u32 = 256;

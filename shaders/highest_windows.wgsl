@@ -4,8 +4,9 @@
 // in:   params (stage: count_sums's pass), rois, totals
 // out:  windows (a histogram each), sums (an RoI each; zero before), status
 // grid: x = RoI, y = groups of HISTOGRAMS histograms
-// workgroup memory: 272 bytes, and what windows takes
-// Needs: real, types, histograms, windows. CPU twin: src/engine/twin/find_peaks.rs
+// workgroup memory: 272 bytes, plus that of windows
+// Needs: types, histograms, windows.
+// CPU twin: src/engine/twin/find_peaks.rs
 
 override WORKGROUP_SIZE: u32 = 64;
 override HISTOGRAMS: u32 = 8;

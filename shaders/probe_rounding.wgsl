@@ -2,6 +2,7 @@
 // in:   operands
 // out:  rounded (a / b, square root of |b|)
 // grid: x = operands
+// workgroup memory: none
 // Needs: real, types. CPU twin: src/engine/gpu/rounding.rs
 
 @group(0) @binding(0) var<storage, read> operands: array<vec2<real>>;

@@ -5,7 +5,7 @@
 // out:  cells (where each begins), points and beside (by RoI and cell), status; totals (the RoI's
 //       first histogram, set to zero)
 // grid: x = RoI, y = tiles of cells
-// workgroup memory: 4 TILE_WORDS + 4 ORDER_WORDS + 4 WORKGROUP_SIZE + 16 bytes
+// workgroup memory: 4 ORDER_WORDS + 8 bytes, plus that of counting_sort
 // Needs: real, types, histograms, encoding, counting_sort.
 // CPU twin: src/engine/twin/slice_spacepoints.rs
 

@@ -5,7 +5,8 @@
 //       find_z's rows could not)
 // grid: x = groups, y = blocks of bins, four a thread, z = RoI
 // workgroup memory: 32 WORKGROUP_SIZE bytes
-// Needs: real, types, histograms. CPU twin: src/engine/twin/sum_histos.rs
+// Needs: types, histograms.
+// CPU twin: src/engine/twin/sum_histos.rs
 
 override WORKGROUP_SIZE: u32 = 256;
 

@@ -1,7 +1,7 @@
 // Functions that all loops over pairs share: cells, ranges of spacepoints, steps between slices,
 // tracks, entries.
-// Needs: real, types, accumulate; and of the kernel (find_z, walk) params, cuts, neighbours,
-//       points, beside, cell_begin, count_pair, mark_track, give_up, TRIPLETS.
+// Needs: real, types, accumulate; of the kernel params, neighbours, beside, cell_begin, mark_track,
+//       TRIPLETS.
 
 // Set in a neighbour count of a pair with a disk.
 const ENDCAP_PAIR: u32 = 0x80000000u;

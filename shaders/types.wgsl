@@ -61,7 +61,7 @@ struct Cuts {
     dk: real,
     dp: real,
     gev_mm: real, // pT over curvature
-    // Of weights by pT (PtWeight in src/config.rs): here, and not overrides, which are f32 in
+    // Of weights by pT (PtWeight in src/pt_weight.rs): here, and not overrides, which are f32 in
     // either precision.
     strip_dz: real,
     resolution_mm: real,

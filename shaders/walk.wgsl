@@ -4,9 +4,9 @@
 // in:   params, cuts, neighbours, rois, packed (by RoI)
 // out:  peaks (params.peaks an RoI; NO_PEAK after the last one), with flags
 // grid: x = RoI
-// workgroup memory: 16 POINTS + 4 PAIR_BINS + 44 bytes in f32, plus the memory of the files below
-// Needs: real, types, encoding, histograms, accumulate, tracks, order, confirmations, pairs,
-//       counting_sort, windows, peaks.
+// workgroup memory: 16 POINTS + 4 PAIR_BINS + 4 bytes in f32, plus that of accumulate, order,
+//       pairs, counting_sort, windows, peaks, ranks
+// Needs: real, types, encoding, accumulate, tracks, pairs, counting_sort, peaks.
 // CPU twins: the twins of the stages
 
 override WORKGROUP_SIZE: u32 = 256;

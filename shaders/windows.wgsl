@@ -1,7 +1,7 @@
 // Windows of three bins: which of them comes first, and the first of those that the threads of a
 // workgroup know.
 // workgroup memory: 12 WORKGROUP_SIZE bytes
-// Needs: types; of the kernel params, WORKGROUP_SIZE.
+// Needs: of the kernel params, WORKGROUP_SIZE.
 
 // Three neighbouring bins from `left` on, or an RoI's histogram `left` with its highest window.
 struct Window {

@@ -60,8 +60,8 @@
 //!
 //! Modules in reading order:
 //!
-//! - `spacepoint`, `batch_view`, `columns`: input, [`Spacepoint`], [`Roi`], [`RoiBatch`],
-//!   [`BatchView`], and columns of the caller.
+//! - `spacepoint`, `batch_view`, `columns`, `azimuth`: input, [`Spacepoint`], [`Roi`],
+//!   [`RoiBatch`], [`BatchView`], columns of the caller, and the azimuth of x and y.
 //! - `region`: [`Region`], the part of an event that is searched as one RoI.
 //! - `detector`: [`Detector`], its layers, and the bending of tracks between them.
 //! - `config`, `max_layer`, `z_bins`, `preset`, `pt_weight`: the physics, [`Config`], [`Preset`]
@@ -72,8 +72,9 @@
 //!   the shaders), then `cpu`, `gpu` and `reference`.
 //! - `input_check`: units and layers of the first spacepoints.
 //! - `finder`, `stream`: [`ZFinder`] answers batches, [`Stream`] keeps several in flight.
-//! - `vertex`, `error`: results, [`RoiResult`], [`Vertex`] and [`Status`]; failures,
-//!   [`enum@Error`].
+//! - `vertex`, `z_error`, `error`: results, [`RoiResult`], [`Vertex`] and [`Status`]; the error of
+//!   z; failures, [`enum@Error`].
+//! - `internals`: parts for benchmarks and studies, with the feature `internals`.
 
 //! # Features
 //!

@@ -2,7 +2,8 @@
 // Count and sum of offsets share a word, so that an entry is one atomic. Swapped with
 // thesis/f32_accumulate.wgsl.
 // workgroup memory: 4 TILE_BINS bytes
-// Needs: tracks, histograms.
+// Needs: tracks, histograms, types; of the kernel TRIPLETS, WORKGROUP_SIZE, add_to_totals,
+//       count_pair.
 
 override TILE_BINS: u32 = 1024;
 

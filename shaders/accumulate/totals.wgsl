@@ -1,8 +1,9 @@
 // Accumulates straight into an RoI's own histograms, where entries are few or there are several
 // histograms: of each charge, of each slice. Which of them a pair goes into, specification, section
 // 2. Swapped with accumulate/fixed_point.wgsl.
-// Needs: tracks, order/by_layer, histograms, a sum of z (accumulate/total_*.wgsl). CPU twin:
-// src/engine/twin/find_z.rs
+// Needs: tracks, histograms, types, accumulate/total_fixed_point or thesis/f32_totals; of the
+//       kernel beside, give_up, totals.
+// CPU twin: src/engine/twin/find_z.rs
 
 override TILE_BINS: u32 = 4096;
 // 1: one histogram for pairs that bend up and one for those that bend down.

@@ -2,7 +2,7 @@
 // own: where a workgroup's histogram is an RoI's, and no row of it is written. Swapped with
 // accumulate/fixed_point.wgsl and thesis/f32_accumulate.wgsl.
 // workgroup memory: 8 TILE_BINS bytes
-// Needs: tracks, histograms.
+// Needs: tracks, histograms, types; of the kernel count_pair, give_up.
 
 override TILE_BINS: u32 = 1024;
 

@@ -1,5 +1,5 @@
 // Third spacepoints of a pair, counted. Swapped with confirmations/pt.wgsl.
-// Needs: tracks, bends, order.
+// Needs: tracks, bends, order, real, types; of the kernel TRIPLETS, beside, cuts, points.
 
 // How many third spacepoints confirm the pair of spacepoints a and b; 1 at most when any will do.
 fn confirmations(a: u32, b: u32, z12: real) -> u32 {

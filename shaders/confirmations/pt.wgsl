@@ -1,7 +1,8 @@
-// Weight of a confirmed pair by the transverse momentum of its track (PtWeight in src/config.rs,
-// whose numbers are the overrides and the last entries of cuts). Swapped with
+// Weight of a confirmed pair by the transverse momentum of its track (PtWeight in
+// src/pt_weight.rs, whose numbers are the overrides and the last entries of cuts). Swapped with
 // confirmations/count.wgsl.
-// Needs: tracks, bends, order/by_layer. CPU twin: src/engine/twin/confirmations.rs
+// Needs: tracks, bends, order/by_layer, real, types; of the kernel beside, cuts, points.
+// CPU twin: src/engine/twin/confirmations.rs
 
 override SOFT_GEV: f32 = 0;
 override WEIGHED_GEV: f32 = 0;

@@ -1,7 +1,7 @@
 // A spacepoint as uploaded, in 64 bits: from the lowest, z, rho, phi within the slice, slice; from
 // the highest, layer. The numbers of bits and the steps are chosen when the engine is built
 // (src/engine/encoding.rs). Swapped with encoding/lossless.wgsl.
-// Needs: real.
+// Needs: real, types.
 
 override Z_BITS: u32 = 22;
 override RHO_BITS: u32 = 19;

@@ -1,7 +1,7 @@
 // Spacepoints by layer and, within it, by slice, so that all of a layer in neighbouring slices lie
 // side by side: for any neighbours. Swapped with order/by_slice.wgsl and order/mixed_layers.wgsl.
 // workgroup memory: 4 MAX_LAYERS + 12 bytes
-// Needs: tracks.
+// Needs: tracks, types; of the kernel WORKGROUP_SIZE, beside, params.
 
 const MAX_LAYERS: u32 = 64u;
 

@@ -3,7 +3,7 @@
 // a pair. Each spacepoint is paired with later spacepoints of its slice and with those of the next
 // slice (the two-slice scheme of the thesis's future work). Swapped with order/by_layer.wgsl and
 // order/mixed_layers.wgsl.
-// Needs: tracks.
+// Needs: tracks; of the kernel params.
 
 // Nothing to do before the others here can be called.
 fn begin_order(thread: u32) {}

@@ -1,7 +1,7 @@
 // Spacepoints by slice, with mixed layers. Only pairs use this order. The table of cells is short,
 // and layers are compared pair by pair, which is faster if pairs are few. Swapped with
 // order/by_layer.wgsl and order/by_slice.wgsl.
-// Needs: tracks.
+// Needs: tracks, types; of the kernel beside.
 
 // Nothing to do before the others here can be called.
 fn begin_order(thread: u32) {}

@@ -5,10 +5,10 @@
 // pairs. Tracks that bend too much to count are left out from the start: the curvature of a track
 // lies between those of its two pairs, which differ by the cut at most. Swapped with
 // pairs/confirmed.wgsl, pairs/streamed.wgsl and thesis/numbered_pairs.wgsl.
-// workgroup memory: 8 MARK_WORDS + 8 QUEUED + 20 bytes. It limits how many workgroups run side by
-//     side, and so the speed:
-// docs/lab/2026-11-25-triplets-by-lists.md.
-// Needs: tracks, order/by_layer, confirmations/pt.
+// workgroup memory: 8 MARK_WORDS + 8 QUEUED + 16 bytes. It limits the occupancy, and so the speed:
+//     docs/lab/2026-11-25-triplets-by-lists.md.
+// Needs: tracks, order/by_layer, confirmations/pt, real, types; of the kernel WORKGROUP_SIZE,
+//       beside, cuts, params, points, set_rows.
 
 // Words of marks of all teams: a team of more threads has more places.
 override MARK_WORDS: u32 = 1024;

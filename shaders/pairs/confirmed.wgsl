@@ -6,7 +6,8 @@
 // stopped. Swapped with pairs/streamed.wgsl, pairs/by_pt.wgsl and thesis/numbered_pairs.wgsl.
 // workgroup memory: 4 QUEUED + 16 bytes. It limits the occupancy, and so the speed:
 //     docs/lab/2026-11-25-triplets-by-lists.md.
-// Needs: tracks, order, confirmations.
+// Needs: tracks, order, confirmations, bends, real, types; of the kernel TRIPLETS, WORKGROUP_SIZE,
+//       beside, cuts, params, points, set_rows.
 
 // Pairs that the queue holds.
 override QUEUED: u32 = 512;

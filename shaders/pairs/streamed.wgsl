@@ -1,7 +1,7 @@
 // Pairs of a share of an RoI's spacepoints: a thread takes one and goes through its partners.
 // Swapped with pairs/confirmed.wgsl and thesis/numbered_pairs.wgsl.
 // workgroup memory: 12 bytes
-// Needs: tracks, order.
+// Needs: tracks, order, types; of the kernel WORKGROUP_SIZE, beside, params, points, set_rows.
 
 // First and last of the spacepoints walked, ranges of partners.
 var<workgroup> wg_walked: vec2<u32>;

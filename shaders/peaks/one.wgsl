@@ -1,9 +1,8 @@
 // The highest windows of three bins, one after the other, of a histogram that all threads of a
 // workgroup see. Swapped with peaks/several.wgsl.
-// workgroup memory: 16 bytes, and what windows takes
-// Needs: types, windows, ranks; of the kernel (find_peaks, walk) params, peaks, bin_n, bin_z,
-//       bin_pairs, take_bin, give_up,
-// WORKGROUP_SIZE.
+// workgroup memory: 16 bytes
+// Needs: types, windows, ranks; of the kernel params, peaks, bin_n, bin_z, bin_pairs, take_bin,
+//       give_up, WORKGROUP_SIZE.
 
 var<workgroup> wg_found: u32;
 // Of windows: a sum's two words, and how many.

@@ -1,9 +1,9 @@
 // The highest windows of three bins, one after the other, of an RoI's several histograms.
 // highest_windows finds the highest window of each histogram; it is searched again in the histogram
 // from which a peak was taken. Swapped with peaks/one.wgsl.
-// workgroup memory: 4 bytes, plus that of windows
-// Needs: types, histograms, windows; of the kernel (find_peaks) params, rois, peaks, totals,
-//       give_up, WORKGROUP_SIZE.
+// workgroup memory: 4 bytes
+// Needs: types, histograms, windows; of the kernel params, rois, peaks, totals, give_up,
+//       WORKGROUP_SIZE.
 
 // The highest window of each histogram, and what find_peaks needs of an RoI's background.
 @group(0) @binding(5) var<storage, read_write> windows: array<Window>;

@@ -3,8 +3,8 @@
 // src/histogram.rs). Ranks are bits of a positive f32, which order as the numbers do. Swapped with
 // ranks/sum.wgsl.
 // workgroup memory: 180 bytes
-// Needs: types, histograms; of the kernel (find_peaks) total, totals, WORKGROUP_SIZE. CPU twin:
-//       src/engine/twin/find_peaks.rs
+// Needs: types, histograms; of the kernel total, totals, WORKGROUP_SIZE.
+// CPU twin: src/engine/twin/find_peaks.rs
 
 override SCALE: u32 = 0;
 

@@ -2,7 +2,7 @@
 // read, add, write if unchanged, else again. The last digits depend on the order. Swapped with
 // accumulate/fixed_point.wgsl.
 // workgroup memory: 8 TILE_BINS bytes
-// Needs: tracks, histograms.
+// Needs: tracks, histograms, types; of the kernel count_pair, give_up.
 
 override TILE_BINS: u32 = 1024;
 

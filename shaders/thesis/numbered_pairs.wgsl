@@ -2,7 +2,8 @@
 // with outer layers are numbered together, and every thread strides over the numbers. Swapped with
 // pairs/streamed.wgsl.
 // workgroup memory: 24 WORKGROUP_SIZE + 20 bytes
-// Needs: tracks, order/by_layer, confirmations.
+// Needs: tracks, order/by_layer, confirmations, types; of the kernel TRIPLETS, WORKGROUP_SIZE,
+//       give_up, params, points, set_rows.
 
 // Cells with inner spacepoints: slice << 8 | index into wg_filled.
 var<workgroup> wg_inner: array<u32, WORKGROUP_SIZE>;

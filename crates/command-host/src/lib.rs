@@ -99,7 +99,8 @@
 //! - `engine`, `messages`, `shell`: options and subcommands that commands share.
 //! - `output`, `distinct`: files that are written atomically, and never over an input.
 //! - `print`, `bench`: tables, JSON, medians and rates.
-//! - `plot`, `picture`, `png`: charts, with the feature `plot`; `quiet`: messages of GPU drivers.
+//! - `picture`: files of figures, with the feature `plot`; `quiet`: messages of GPU drivers.
+//! - `testing`: checks of quoted command lines, with the feature `testing`.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]

@@ -108,8 +108,8 @@ pub struct Submission {
 /// device is unharmed, and the caller can wait again.
 const EMPTIED_BY_ANOTHER: &str = "If the queue is empty, the current submission index";
 
-/// Polls the device. `Device::poll` panics if the driver reports a failure; here the device then
-/// counts as lost.
+/// Polls the device. `wgpu::Device::poll` panics if the driver reports a failure; here the device
+/// then counts as lost.
 fn poll(device: &wgpu::Device, status: &Status, how: wgpu::PollType) -> Result<wgpu::PollStatus, wgpu::PollError> {
     caught(status, || device.poll(how))
 }

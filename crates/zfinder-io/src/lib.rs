@@ -63,6 +63,7 @@
 //! - `truth`, `answers`: true vertices, and answers of earlier searches.
 //! - `write`, `csv_writer`, `spacepoint_writer`: answers and spacepoints as text, and their trait.
 //! - `toml`: configurations and detectors; `provenance`, `digest`: the origin of answers.
+//! - `error`: failures, with file, row and column.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]

@@ -28,6 +28,7 @@
 //! - `scheduler`, `queue`, `worker`, `device`: batches of many requests, and their search.
 //! - `model`: [`Model`]; `metrics`, `statistics`: counts and durations.
 //! - `error`, `refusal`: errors at the start, and reasons for refusing a request.
+//! - `proto`: messages of the protocol, generated from its definition.
 //!
 //! # Features
 //!

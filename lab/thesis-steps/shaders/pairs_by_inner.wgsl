@@ -1,6 +1,6 @@
 // Pairs of a slice, inner spacepoint by inner spacepoint: a thread takes every threads()-th one
 // with all of its partners. Swapped with pairs_by_layer.wgsl and pairs_numbered.wgsl.
-// Needs: of find_z params, points, inner, outer, add_pair, threads.
+// Needs: row_*; of the kernel params, points, inner, outer, add_pair.
 
 fn add_pairs(thread: u32) {
     // Of the spacepoints of all layers, how many lie before the thread's next one.

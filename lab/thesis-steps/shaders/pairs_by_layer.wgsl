@@ -1,8 +1,7 @@
 // Pairs of a slice, inner layer by inner layer: the pairs of a layer are numbered, a thread takes
 // every threads()-th number, and an integer division recovers the pair. Swapped with
 // pairs_by_inner.wgsl and pairs_numbered.wgsl.
-// workgroup memory: what flat_list takes
-// Needs: flat_list; of find_z params, points, inner, add_pair, threads.
+// Needs: flat_list, row_*; of the kernel params, points, inner, add_pair.
 
 fn add_pairs(thread: u32) {
     make_list(thread);

@@ -1,8 +1,7 @@
 // Pairs of a slice, all numbered together: a thread takes every threads()-th number, across layers.
 // Its numbers only grow, so additions and subtractions recover each pair, and no division. Swapped
 // with pairs_by_inner.wgsl and pairs_by_layer.wgsl.
-// workgroup memory: what flat_list takes
-// Needs: flat_list; of find_z params, points, inner, add_pair, threads.
+// Needs: flat_list, row_*; of the kernel params, points, inner, add_pair.
 
 fn add_pairs(thread: u32) {
     make_list(thread);

@@ -1,6 +1,6 @@
 // Histograms of a thread's own slice, in storage. Swapped with row_storage.wgsl and
 // row_workgroup.wgsl.
-// Needs: types; of find_z params, roi, WORKGROUP_SIZE.
+// Needs: of the kernel params, WORKGROUP_SIZE.
 
 @group(0) @binding(5) var<storage, read_write> histograms: array<u32>;
 

@@ -1,6 +1,6 @@
 // Histograms that the threads of a slice share, in storage; f32 sums by compare and retry. Swapped
 // with row_own.wgsl and row_workgroup.wgsl.
-// Needs: types; of find_z params, roi, WORKGROUP_SIZE.
+// Needs: of the kernel params, WORKGROUP_SIZE.
 
 @group(0) @binding(5) var<storage, read_write> histograms: array<atomic<u32>>;
 

@@ -4,7 +4,8 @@
 // out:  summed (groups_out rows an RoI: n, then the bits of the f32 sum of z)
 // grid: GRID 1: x = groups, y = blocks of bins, z = RoI; GRID 0: x = all of these, blocks first
 // workgroup memory: none
-// Needs: real, types. CPU twin: crates/zfinder-thesis/src/twin.rs
+// Needs: types.
+// CPU twin: crates/zfinder-thesis/src/twin.rs
 
 override WORKGROUP_SIZE: u32 = 128;
 override GRID: u32 = 1;

@@ -196,7 +196,7 @@ impl<R: Real> FindZ<'_, R> {
     }
 }
 
-// extrapolation/linear.wgsl, extrapolation/accurate.wgsl
+// tracks.wgsl, `extrapolate`
 impl<R: Real> FindZ<'_, R> {
     /// z at the beam of the line through two spacepoints, or where it is nearest to the beam.
     pub(super) fn extrapolate(&self, a: usize, b: usize) -> R {

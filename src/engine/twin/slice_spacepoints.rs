@@ -1,5 +1,5 @@
 //! Groups an RoI's spacepoints by layer and, within a layer, by slice: a counting sort. Twin of
-//! `shaders/slice_spacepoints.wgsl` with `cells/by_layer.wgsl`, in one tile.
+//! `shaders/slice_spacepoints.wgsl` in one tile.
 
 use crate::engine::encoding::DROPPED;
 use crate::engine::real::Real;
@@ -29,7 +29,7 @@ impl<R> Default for SlicedSpacepoints<R> {
     }
 }
 
-// cells/by_layer.wgsl
+// types.wgsl, `cell_place` by layer
 
 pub(super) fn cell_place(slices: u32, layer: u32, slice: u32) -> u32 {
     layer * slices + slice

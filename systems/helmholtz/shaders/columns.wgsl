@@ -1,5 +1,6 @@
 // Columns of nodes, and who takes them: a team of LANES threads a column, or a block of one if it
 // is longer, each thread SLOTS levels.
+// Needs: types; of the kernel params.
 
 override WORKGROUP_SIZE: u32 = 256;
 override LANES: u32 = 32;

@@ -6,7 +6,8 @@
 // out:  out
 // grid: a thread a prism, in rows; of `zero`, a thread a node
 // workgroup memory: none
-// Needs: types, real, tables, accumulate, lumped. CPU twin: src/engine/reference.rs.
+// Needs: types, real, accumulate.
+// CPU twin: src/engine/reference.rs.
 
 override WORKGROUP_SIZE: u32 = 128;
 const NODES: u32 = 6u;

@@ -1,4 +1,5 @@
 // Whole numbers of two words, low and high, and floats as whole numbers. CPU twin: src/fixed.rs.
+// Needs: types.
 
 fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     let low = a.x + b.x;

@@ -7,7 +7,7 @@
 // grid: sum_blocks and place_events: x = blocks of WORKGROUP_SIZE events, in rows; scan_blocks: one
 //       workgroup
 // workgroup memory: 16 WORKGROUP_SIZE bytes
-// Needs: types. CPU twin: Header::is_lumi, Schemata::words.
+// Needs: types. CPU twin: Header::is_lumi, Schemata::basic_words, Schemata::full_words.
 
 override WORKGROUP_SIZE: u32 = 256;
 // Of calo_exact: events that a workgroup takes at once, the most workgroups.

@@ -3,8 +3,8 @@
 // out:  counters
 // grid: a workgroup an event
 // workgroup memory: 4 COUNTERS bytes
-// Needs: types, events, limbs, decisions, subjects/velo_tracks. CPU twin: velo_track_counters in
-//       src/engine/cpu.rs.
+// Needs: types, events, decisions, subjects/velo_tracks.
+// CPU twin: velo_track_counters in src/engine/cpu.rs.
 
 override WORKGROUP_SIZE: u32 = 64;
 

@@ -4,7 +4,8 @@
 // out:  counters
 // grid: a workgroup an event
 // workgroup memory: 4 MOST + 8 bytes
-// Needs: types, events, limbs, decisions/exact. CPU twin: vertex_counters in src/engine/cpu.rs.
+// Needs: types, events, decisions/exact.
+// CPU twin: vertex_counters in src/engine/cpu.rs.
 
 override WORKGROUP_SIZE: u32 = 64;
 // Vertices of an event, as the host allows.

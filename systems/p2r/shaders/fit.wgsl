@@ -5,7 +5,8 @@
 // grid: by_track: any number of workgroups; by_event: a workgroup for ROWS events; by_batch: a
 //       workgroup for ROWS groups of BSIZE tracks; workgroups are in rows
 // workgroup memory: none
-// Needs: types, real, propagate, update, surfaces. CPU twin: src/engine/cpu/mod.rs.
+// Needs: types, real, update, surfaces.
+// CPU twin: src/engine/cpu/mod.rs.
 
 override WORKGROUP_SIZE: u32 = 128;
 // Rows of threads in a workgroup of by_event and by_batch: the block shape is ROWS x

@@ -1,4 +1,5 @@
 // Types and constants of all pieces. CPU twin: src/engine/cpu/state.rs.
+// Needs: real.
 
 struct Params {
     tracks: u32, // of an event

@@ -1,7 +1,7 @@
 // Paths of charged particles in a field: Runge and Kutta's fourth order, with steps halved and
 // lengths controlled. Lengths in mm, momenta in MeV/c, charges in units of the positron's.
-// Needs: accuracy, a field, and boundless or geometry, for how far it is to a boundary. CPU twin:
-//       src/integrate.rs, whose lines these are.
+// Needs: accuracy, field, and boundless or geometry.
+// CPU twin: src/integrate.rs, whose lines these are.
 
 // MeV/c that a charge of 1 gains across 1 mm at right angles to 1 T.
 const BEND: f32 = 0.299792458;

@@ -4,8 +4,7 @@
 // out:  tracks
 // grid: a thread a track, in rows
 // workgroup memory: none
-// Needs: accuracy, boundless, field/uniform, integrate, and layout/structures, layout/groups or
-//       layout/columns.
+// Needs: integrate, and layout/structures, layout/groups or layout/columns.
 
 override WORKGROUP_SIZE: u32 = 128;
 

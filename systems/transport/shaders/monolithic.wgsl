@@ -2,9 +2,8 @@
 // in:   params, tracks, tables, a field, counters, vacancies
 // out:  tracks, counters, deposits, vacancies
 // grid: a thread a slot, in rows
-// workgroup memory: finish's
-// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox, step_length, interact,
-//       finish.
+// workgroup memory: that of finish
+// Needs: types, tracks, step_length, finish.
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn monolithic(

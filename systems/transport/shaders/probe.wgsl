@@ -4,7 +4,8 @@
 //       length in new_places and the number of steps in new_momenta
 // grid: any number of workgroups, in rows
 // workgroup memory: none
-// Needs: accuracy, boundless, a field, integrate. CPU twin: Walk in src/probe.rs.
+// Needs: accuracy, field, integrate.
+// CPU twin: Walk in src/probe.rs.
 
 override WORKGROUP_SIZE: u32 = 128;
 

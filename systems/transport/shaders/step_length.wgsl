@@ -1,6 +1,6 @@
 // The first half of a step: its length, its process, and the path.
-// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox. CPU twin:
-//       src/engine/cpu/step_length.rs, whose lines these are.
+// Needs: types, tracks, tables, cells, geometry, integrate, philox.
+// CPU twin: src/engine/cpu/step_length.rs, whose lines these are.
 
 // The longest step in vacuum.
 const LONGEST: f32 = 10000.0;

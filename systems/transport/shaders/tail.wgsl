@@ -2,9 +2,8 @@
 // in:   params, tracks, tables, a field, counters, vacancies
 // out:  tracks, counters, deposits, vacancies
 // grid: one workgroup; each thread takes every WORKGROUP_SIZE-th slot
-// workgroup memory: finish's
-// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox, step_length, interact,
-//       finish, plan/next.
+// workgroup memory: that of finish
+// Needs: types, tracks, step_length, finish, plan/next.
 
 // Steps of a dispatch. A dispatch must end before a system stops it.
 override TAIL_STEPS: u32 = 128u;

@@ -1,5 +1,6 @@
 // Adds to a node's number by compare and retry, as the report does where the device has no more. Of
 // 32 bits.
+// Needs: real.
 
 @group(0) @binding(5) var<storage, read_write> out: array<atomic<u32>>;
 

@@ -1,5 +1,6 @@
 // Adds to a node's number by compare and retry. Of 64 bits, where the device has
 // SHADER_INT64_ATOMIC_ALL_OPS.
+// Needs: real.
 
 @group(0) @binding(5) var<storage, read_write> out: array<atomic<u64>>;
 

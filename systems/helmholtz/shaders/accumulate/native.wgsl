@@ -1,4 +1,5 @@
 // Adds to a node's number at once, where the device has SHADER_FLOAT32_ATOMIC.
+// Needs: real.
 
 @group(0) @binding(5) var<storage, read_write> out: array<atomic<f32>>;
 

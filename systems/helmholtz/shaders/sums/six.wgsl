@@ -1,5 +1,6 @@
 // The sums that a thread keeps of a prism's matrix: one per row: in the loops (ip, k, j) a sum is
 // written every 6 iterations. Swapped within sums/.
+// Needs: accumulate, real; of the kernel NODES, Prism, node_of.
 
 const SUMS: u32 = 6u;
 

@@ -1,5 +1,6 @@
 // The sums that a thread keeps of a prism's matrix: the whole matrix, each entry of which is added
 // to its node by itself. Swapped within sums/.
+// Needs: accumulate, real; of the kernel NODES, Prism, node_of.
 
 const SUMS: u32 = 36u;
 

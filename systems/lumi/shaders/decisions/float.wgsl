@@ -1,4 +1,5 @@
 // Where tracks are, in f32: beside a bound another device may decide otherwise.
+// Needs: types.
 
 fn is_close(x: f32, y: f32, tx: f32, ty: f32) -> bool {
     return abs(ty * x - tx * y) / sqrt(tx * tx + ty * ty) < 3.0;

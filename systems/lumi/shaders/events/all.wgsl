@@ -1,5 +1,6 @@
 // A workgroup for each event, most of which have nothing to do: of an event by place, and its place
 // among lumi events.
+// Needs: types; of the kernel params.
 
 @group(0) @binding(1) var<storage, read> indices: array<u32>;
 

@@ -1,5 +1,6 @@
 // Workgroups for lumi events only: of an event by place in their list, and its place among lumi
 // events.
+// Needs: types.
 
 @group(0) @binding(1) var<storage, read> listed: array<u32>;
 

@@ -1,4 +1,5 @@
 // Hits of the fibre tracker. CPU twin: scifi_counters in src/engine/cpu.rs.
+// Needs: types.
 
 const COUNTERS: u32 = 39u; // the last one of what is skipped
 const AT: u32 = SCIFI_AT;

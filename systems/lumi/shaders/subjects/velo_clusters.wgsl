@@ -1,4 +1,5 @@
 // Clusters of the vertex locator. CPU twin: velo_cluster_counters in src/engine/cpu.rs.
+// Needs: types.
 
 const COUNTERS: u32 = 61u; // the last one of what is skipped
 const AT: u32 = VELO_CLUSTERS_AT;

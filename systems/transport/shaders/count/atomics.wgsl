@@ -1,4 +1,5 @@
 // Each element is added to its class in the device's memory, as the prototype does it.
+// Needs: of the kernel counts.
 
 fn begin(thread: u32) {}
 

@@ -1,6 +1,6 @@
 // A thread keeps counts of up to eight classes: in four bits each, which take fifteen elements, and
 // those in sixteen bits each, which take 65,535: the grid has to be large enough for these.
-// Needs: one of count/tree, count/subgroups.
+// Needs: count/tree or count/subgroups; of the kernel CLASSES, counts.
 
 var<private> few: u32;
 // Of classes 0 to 3, and of 4 to 7 in the upper halves.

@@ -1,5 +1,6 @@
 // Sums of subgroups, whatever their sizes, and these in workgroup memory.
-// The device has SUBGROUP. Workgroup memory: 32 bytes.
+// The device has SUBGROUP.
+// workgroup memory: 32 bytes
 
 var<workgroup> wg_sums: array<atomic<u32>, 8>;
 

@@ -1,5 +1,6 @@
 // Tracks as 12 columns of words: a structure of arrays. Swapped with the other files of layout/.
 // Host: src/engine/gpu/layouts.rs.
+// Needs: integrate; of the kernel params.
 
 @group(0) @binding(1) var<storage, read_write> tracks: array<f32>;
 

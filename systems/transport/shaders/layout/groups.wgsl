@@ -1,5 +1,6 @@
 // Tracks as three columns of 16 bytes, as the engines have them. Swapped with the other files of
 // layout/. Host: src/engine/gpu/layouts.rs.
+// Needs: integrate; of the kernel params.
 
 @group(0) @binding(1) var<storage, read_write> tracks: array<vec4<f32>>;
 

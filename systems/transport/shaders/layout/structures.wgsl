@@ -1,5 +1,6 @@
 // Tracks as structures of 22 words, the 88 bytes of the prototype: an array of structures. Swapped
 // with the other files of layout/. Host: src/engine/gpu/layouts.rs.
+// Needs: integrate.
 
 @group(0) @binding(1) var<storage, read_write> tracks: array<f32>;
 

@@ -1,5 +1,6 @@
-// Updates the counters after a step: tracks made and ended, and the size of the next step. Needs:
-// types. CPU twin: CpuRun::run in src/engine/cpu/engine.rs.
+// Updates the counters after a step: tracks made and ended, and the size of the next step.
+// Needs: types.
+// CPU twin: CpuRun::run in src/engine/cpu/engine.rs.
 
 // The first words of the counters.
 const PLANNED: u32 = 16u;

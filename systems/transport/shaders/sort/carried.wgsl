@@ -1,4 +1,5 @@
 // One of several passes: numbers and keys are brought along.
+// Needs: sort.
 
 @group(0) @binding(5) var<storage, read_write> order: array<u32>;
 @group(0) @binding(6) var<storage, read> order_before: array<u32>;

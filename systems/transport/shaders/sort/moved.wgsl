@@ -1,5 +1,6 @@
 // The only pass, which moves groups of 16 bytes too: they are near where they are read, and written
 // in runs.
+// Needs: sort; of the kernel beginning, totals.
 
 @group(0) @binding(5) var<storage, read_write> order: array<u32>;
 @group(0) @binding(6) var<storage, read_write> bounds: array<u32>;

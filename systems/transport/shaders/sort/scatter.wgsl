@@ -4,7 +4,7 @@
 // out:  what `put` writes
 // grid: a workgroup a tile, in rows; those beyond the last do nothing
 // workgroup memory: 33 THREADS + 32 bytes
-// Needs: sort, one of sort/alone, sort/moved, sort/carried.
+// Needs: sort, and sort/alone, sort/moved or sort/carried.
 
 @group(0) @binding(2) var<storage, read> digits: array<u32>;
 @group(0) @binding(3) var<storage, read> tile_counts: array<u32>;

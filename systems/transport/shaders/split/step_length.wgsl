@@ -3,7 +3,7 @@
 // out:  tracks, classes (of each slot: what interactions are sorted by)
 // grid: a thread a slot, in rows
 // workgroup memory: none
-// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox, step_length, sort_by.
+// Needs: types, tracks, cells, sort_by, step_length.
 
 @group(0) @binding(5) var<storage, read_write> classes: array<u32>;
 @group(0) @binding(6) var<storage, read> counters: array<u32, COUNTERS>;

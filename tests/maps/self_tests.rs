@@ -1,0 +1,118 @@
+//! Each rule finds a name that is planted in a small project, and nothing else.
+
+use crate::tree::Tree;
+use crate::{findings, modules};
+
+const LIB: &str = "//! A project.\n//!\n//! # Map\n//!\n//! - `shape`, `parts`: shapes.\n\nmod parts;\nmod shape;\n";
+const SHAPE: &str = "//! Shapes; see `shaders/sum.wgsl`.\npub struct Shape { width: u32 }\nimpl Shape {\n    /// Area of `Shape::width`.\n    pub fn area(&self) -> u32 { self.width }\n}\npub enum Side { Left, Right(u32) }\n";
+const PARTS: &str =
+    "// `area()` in `src/shape.rs`, `Side::Right`, `parts::part_count`, `--part-count`\nfn part_count() {}\n";
+const TYPES: &str = "// Types.\nalias real = f32;\nconst LANES: u32 = 4u;\n";
+const SUM: &str = "// Sums.\n// workgroup memory: 4 SIZE + 16 bytes in f32, plus that of steps\n// Needs: types, steps/pick.\n\noverride SIZE: u32 = 8;\nvar<workgroup> wg_sums: array<real, SIZE>;\nvar<workgroup> wg_lanes: array<u32, LANES>;\n@compute @workgroup_size(1) fn sum() { wg_sums[0] = pick(0u); }\n";
+const PICK: &str = "// Picks.\n// workgroup memory: 4 bytes\n// Needs: types; of the kernel wg_sums.\n\nvar<workgroup> wg_pick: u32;\nfn pick(at: u32) -> real { return wg_sums[at]; }\n";
+const DESIGN: &str = "# Design\n\n```text\nsrc/            the library\n  lib.rs        root\n  parts.rs  shape.rs\nshaders/\n  steps/\n```\n";
+
+/// The project with another text for some of its files.
+fn check(changed: &[(&str, &str)]) -> Vec<String> {
+    let files = [
+        ("src/lib.rs", LIB),
+        ("src/shape.rs", SHAPE),
+        ("src/parts.rs", PARTS),
+        ("shaders/types.wgsl", TYPES),
+        ("shaders/sum.wgsl", SUM),
+        ("shaders/steps/pick.wgsl", PICK),
+        (modules::DESIGN, DESIGN),
+    ];
+    let mut tree = Tree::default();
+    for (name, text) in files.iter().chain(changed) {
+        tree.add(name, text);
+    }
+    findings(&tree).iter().map(|finding| format!("{}:{}: {}", finding.file, finding.line, finding.name)).collect()
+}
+
+/// Replaces a part of a file, and returns what is found.
+fn plant(name: &str, text: &str, from: &str, to: &str) -> Vec<String> {
+    assert!(text.contains(from), "{from}");
+    check(&[(name, &text.replace(from, to))])
+}
+
+/// Adds a comment to a file, and returns the names that are found.
+fn comment(text: &str) -> Vec<String> {
+    let found = check(&[("src/parts.rs", &format!("{PARTS}// {text}\n"))]);
+    found.iter().map(|found| found.strip_prefix("src/parts.rs:3: ").unwrap_or(found).to_owned()).collect()
+}
+
+#[test]
+fn a_sound_project_has_no_findings() {
+    assert_eq!(check(&[]), [""; 0]);
+}
+
+#[test]
+fn a_missing_path_is_found() {
+    assert_eq!(comment("`sums/*.wgsl`, sums/first.wgsl, `src/gone/`"), ["src/gone/", "sums/*.wgsl", "sums/first.wgsl"]);
+    assert_eq!(comment("`steps/*.wgsl`, `shape.rs`, src/shape.rs, `src/`, https://a.b/c/d.rs"), [""; 0]);
+}
+
+#[test]
+fn a_missing_member_is_found() {
+    assert_eq!(comment("`Shape::way`, `Side::Up`, Shape::height"), ["Shape::height", "Shape::way", "Side::Up"]);
+    assert_eq!(comment("`std::mem::gone`, `Shape::area(&self)`, `crate::shape::Shape`"), [""; 0]);
+}
+
+#[test]
+fn a_missing_identifier_is_found() {
+    assert_eq!(
+        comment("`part_sum`, `Gone`, `gone()`, `self.gone_too`"),
+        ["Gone", "gone()", "part_sum", "self.gone_too"]
+    );
+    assert_eq!(comment("`--gone`, `sum --part-count 3`"), ["--gone"]);
+    assert_eq!(comment("`area` in `src/parts.rs`"), ["area"]);
+    assert_eq!(comment("the module `gone`, the `absent` module, the module `shape`"), ["absent", "gone"]);
+}
+
+#[test]
+fn names_in_strings_and_blocks_of_code_are_no_comments() {
+    let text =
+        "fn f() { let s = \"// `gone_a`\"; let c = '\"'; }\n/// ```\n/// `gone_b`\n/// ```\nfn g() {} // `gone_c`\n";
+    assert_eq!(check(&[("src/parts.rs", &format!("{PARTS}{text}"))]), ["src/parts.rs:7: gone_c"]);
+    assert_eq!(check(&[("scripts/run.py", "a = 1  # `gone_d`\n")]), ["scripts/run.py:1: gone_d"]);
+}
+
+#[test]
+fn a_map_of_modules_is_complete() {
+    assert_eq!(plant("src/lib.rs", LIB, "`parts`", "`plot`"), ["src/lib.rs:3: parts", "src/lib.rs:5: plot"]);
+    assert_eq!(plant("src/lib.rs", LIB, "`parts`", "`parts`, `shape`"), ["src/lib.rs:5: shape"]);
+}
+
+#[test]
+fn the_tree_of_the_design_is_complete() {
+    assert_eq!(plant(modules::DESIGN, DESIGN, "  steps/\n", ""), ["docs/explanation/design.md:3: shaders/steps"]);
+    let found = plant(modules::DESIGN, DESIGN, "parts.rs", "plot.rs");
+    assert_eq!(found, ["docs/explanation/design.md:3: src/parts.rs", "docs/explanation/design.md:6: plot.rs"]);
+}
+
+#[test]
+fn workgroup_memory_is_counted() {
+    assert_eq!(plant("shaders/sum.wgsl", SUM, "4 SIZE + 16", "4 SIZE + 20"), ["shaders/sum.wgsl:2: 4 SIZE + 20"]);
+    // With the default of SIZE, the sum is right.
+    assert_eq!(plant("shaders/sum.wgsl", SUM, "4 SIZE + 16", "48"), ["shaders/sum.wgsl:2: 48"]);
+    assert_eq!(
+        plant("shaders/sum.wgsl", SUM, ", plus that of steps", ""),
+        ["shaders/sum.wgsl:2: shaders/steps/pick.wgsl"]
+    );
+    assert_eq!(plant("shaders/steps/pick.wgsl", PICK, "4 bytes", "none"), ["shaders/steps/pick.wgsl:2: 0"]);
+}
+
+#[test]
+fn needs_are_exact() {
+    assert_eq!(
+        plant("shaders/sum.wgsl", SUM, "types, ", ""),
+        ["shaders/sum.wgsl:3: LANES", "shaders/sum.wgsl:3: real"]
+    );
+    assert_eq!(plant("shaders/steps/pick.wgsl", PICK, "real {", "f32 {"), ["shaders/steps/pick.wgsl:3: types"]);
+    assert_eq!(plant("shaders/sum.wgsl", SUM, "types,", "types, gone,"), ["shaders/sum.wgsl:3: gone"]);
+    assert_eq!(
+        plant("shaders/steps/pick.wgsl", PICK, "kernel wg_sums", "kernel wg_sums, size"),
+        ["shaders/steps/pick.wgsl:3: size"]
+    );
+}
