@@ -198,7 +198,7 @@ fn squared_error_mm2((inner, of_inner): (f64, f64), (outer, of_outer): (f64, f64
 }
 
 /// Of the best pair of layers. Fewer steps make a worse mean, more a mean of few pairs
-/// (docs/lab/2026-11-27-precision-of-pairs.md).
+/// (lab/records/2026-11-27-precision-of-pairs.md).
 const MOST_PRECISION: f64 = 16.0;
 
 /// The smallest error of z12 = (z2 r1 - z1 r2) / (r1 - r2) of any two barrels, of radius and

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::histogram::Cluster;
 
 /// Variance of the mean of one direction, in units of the pairs' variance. Adjusted to simulated
-/// events, as are the other numbers (docs/lab/2026-11-27-errors-of-z.md).
+/// events, as are the other numbers (lab/records/2026-11-27-errors-of-z.md).
 const OF_DIRECTION: f64 = 0.36;
 /// How much more it is for each unit of precision beside the window over precision inside.
 const OF_PRECISION_BESIDE: f64 = 6.0;

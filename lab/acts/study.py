@@ -26,7 +26,7 @@ import pyzfinder
 from tracking import MIN_PT_OF_SEEDS_GEV, PIXEL_VOLUMES, seeding, track_finding
 from vertices import vertex_algorithms, write_vertices
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "samples"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "samples"))
 import make
 
 SAMPLES = {"zee_mu2": 100, "zee_mu46": 100, "top_mu46": 100, "zee_mu200": 24, "top_mu200": 24}

@@ -1,4 +1,4 @@
-"""Runs the example and the study on two small events. `scripts/test-acts` calls it."""
+"""Runs the example and the study on two small events. `lab/acts/test` calls it."""
 
 import csv
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 import pyzfinder
 
 HERE = Path(__file__).resolve().parent
-MAKE = HERE.parents[1] / "scripts" / "samples" / "make.py"
+MAKE = HERE.parent / "samples" / "make.py"
 EVENTS = 2
 
 

@@ -4,8 +4,7 @@
 //!
 //! ```text
 //! cargo run --release --manifest-path lab/Cargo.toml --example serve_load
-//! cargo run --release --manifest-path lab/Cargo.toml --example serve_load -- --adapter 0 --connections 32
-//! cargo run --release --manifest-path lab/Cargo.toml --example serve_load -- --address 10.0.0.5:8001
+//! cargo run --release --manifest-path lab/Cargo.toml --example serve_load -- --help
 //! ```
 //!
 //! Without `--address`, the server runs in this process, and requests use the loopback interface.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares configurations on the samples of make.py: first vertex, resolution, pulls, time.
 
-    scripts/samples/compare.py --samples DIR [--zfinder PATH] [--half 0|1] [--markdown] [NAME=ARGUMENTS...]
+    lab/samples/compare.py --samples DIR [--zfinder PATH] [--half 0|1] [--markdown] [NAME=ARGUMENTS...]
 
 NAME=ARGUMENTS are options of `zfinder find`, for example `narrow=--preset hard-scatter --z-bin 0.2`. Without any, presets
 are compared. `{folder}` in ARGUMENTS is the sample's folder: `objects=--objects {folder}/objects.csv`. An event is right if its first vertex lies within 1 mm of the hard scatter. Events without any charged particle

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the objects that a calorimeter and a muon system would see in the events of make.py.
 
-    scripts/samples/objects.py SAMPLE_FOLDER...
+    lab/samples/objects.py SAMPLE_FOLDER...
 
 Each folder gets `objects.csv` (event_id, eta, phi, et, kind), which `zfinder find --objects` reads.
 `README.md` beside this file describes the measurement that is assumed. The hard scatter of each

@@ -6,7 +6,7 @@
 // lies between those of its two pairs, which differ by the cut at most. Swapped with
 // pairs/confirmed.wgsl, pairs/streamed.wgsl and thesis/numbered_pairs.wgsl.
 // workgroup memory: 8 MARK_WORDS + 8 QUEUED + 16 bytes. It limits the occupancy, and so the speed:
-//     docs/lab/2026-11-25-triplets-by-lists.md.
+//     lab/records/2026-11-25-triplets-by-lists.md.
 // Needs: tracks, order/by_layer, confirmations/pt, real, types; of the kernel WORKGROUP_SIZE,
 //       beside, cuts, params, points, set_rows.
 

@@ -5,7 +5,7 @@
 // workgroup search the third spacepoints of the queued pairs, and the walks continue where they
 // stopped. Swapped with pairs/streamed.wgsl, pairs/by_pt.wgsl and thesis/numbered_pairs.wgsl.
 // workgroup memory: 4 QUEUED + 16 bytes. It limits the occupancy, and so the speed:
-//     docs/lab/2026-11-25-triplets-by-lists.md.
+//     lab/records/2026-11-25-triplets-by-lists.md.
 // Needs: tracks, order, confirmations, bends, real, types; of the kernel TRIPLETS, WORKGROUP_SIZE,
 //       beside, cuts, params, points, set_rows.
 

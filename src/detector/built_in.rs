@@ -271,7 +271,7 @@ pub(super) const GENERIC: Table = Table {
 /// volume 16 from 4, because 2 is a passive endplate at z = -1950. Files with ids of the third
 /// generation are rejected, because their volumes differ.
 ///
-/// `scripts/samples/odd.py` places the 18,824 sensors by their published sizes. Its spacepoints lie
+/// `lab/samples/odd.py` places the 18,824 sensors by their published sizes. Its spacepoints lie
 /// within 4.2 mm (pixels) and 7.5 mm (short strips) of these radii and |z|. By the sizes of the
 /// modules, long strips lie within 12 mm of the radii and 26 mm of |z|: a file without ids may be
 /// refused for long strips. Not confirmed with data: that layers of volumes 23 and 28 count upwards

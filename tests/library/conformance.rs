@@ -86,7 +86,7 @@ fn gpu() {
 }
 
 #[test]
-#[ignore = "long form of `gpu`: scripts/test --full"]
+#[ignore = "long form of `gpu`: scripts/test full"]
 fn gpu_in_every_case() {
     for adapter in on_adapters() {
         check("gpu", Some(adapter.index), &CASES, |_| {});

@@ -60,14 +60,14 @@ fn a_program_that_embeds_the_library_without_a_gpu_compiles() {
 }
 
 #[test]
-#[ignore = "builds the library once more: scripts/test --full"]
+#[ignore = "builds the library once more: scripts/test full"]
 fn a_program_embeds_the_library_without_a_gpu() {
     let said = embedded("run", &["--bin", "embed"]);
     assert!(said.contains("CPU engine") && said.contains("z = 12.5"), "{said}");
 }
 
 #[test]
-#[ignore = "builds wgpu once more: scripts/test --full (engines.rs builds on a caller's device)"]
+#[ignore = "builds wgpu once more: scripts/test full (engines.rs builds on a caller's device)"]
 fn a_program_embeds_the_library_on_its_own_device() {
     let said = embedded("run", &["--bin", "on_my_device", "--features", "gpu"]);
     assert!(said.contains("z = 12.5") || said.contains("no adapter"), "{said}");

@@ -48,7 +48,8 @@ pub(crate) fn findings(tree: &Tree) -> Vec<Finding> {
 
 #[test]
 fn comments_and_pages_name_what_exists() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the package is two folders below the root");
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the package is two folders below the root");
     let findings = findings(&Tree::read(root));
     let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
     assert!(findings.is_empty(), "\n{}\n{} findings", lines.join("\n"), findings.len());

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import { chromium } from 'playwright-core';
 
-// scripts/test-web sets these variables.
+// scripts/web test sets these variables.
 const TARGET = new URL('../../target', import.meta.url).pathname;
 export const FOLDER = process.env.ZFINDER_WEB ?? `${TARGET}/web`;
 export const SHOTS = process.env.ZFINDER_WEB_SHOTS ?? `${TARGET}/web-test`;

@@ -6,7 +6,7 @@ import { after, before } from 'node:test';
 import { answered, launch, open, serve, SHOTS } from './browser.mjs';
 
 export const ROOT = new URL('../..', import.meta.url).pathname;
-/** The native command. `scripts/test-web --light` builds none, and skips comparisons with it. */
+/** The native command. `scripts/web test --light` builds none, and skips comparisons with it. */
 export const COMMAND = process.env.ZFINDER_COMMAND;
 export const native = { skip: COMMAND ? false : 'the command was not built: --light' };
 

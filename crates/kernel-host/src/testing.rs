@@ -65,7 +65,7 @@ pub fn on_fast_adapters() -> Vec<AdapterSummary> {
 }
 
 /// Returns whether a short form leaves out cases on the adapter of this name: SwiftShader takes ten
-/// times as long as lavapipe. With `ZFINDER_EVERY_ADAPTER=1`, as in `scripts/test --full`, no
+/// times as long as lavapipe. With `ZFINDER_EVERY_ADAPTER=1`, as in `scripts/test full`, no
 /// adapter is slow.
 #[must_use]
 pub fn is_slow(adapter: &str) -> bool {

@@ -298,7 +298,7 @@ impl<T: Pod> UploadPart<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    //! Tests on plain memory, which Miri supports (`scripts/miri`).
+    //! Tests on plain memory, which Miri supports (CONTRIBUTING.md).
 
     use super::*;
 

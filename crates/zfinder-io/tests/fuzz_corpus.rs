@@ -1,5 +1,5 @@
 //! Runs the readers, as the fuzz targets do but on stable Rust, on every file of the committed
-//! corpus, truncated at several places and with changed bytes. `scripts/fuzz` searches further.
+//! corpus, truncated at several places and with changed bytes. `fuzz/run` searches further.
 
 #[expect(unreachable_pub, reason = "it is a library to the fuzz targets")]
 #[path = "../../../fuzz/src/lib.rs"]

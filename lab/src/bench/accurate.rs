@@ -1,5 +1,5 @@
-//! `zfinder-lab bench --against accurate`: errors of engines and number types, as in Table 5.1 of the
-//! thesis.
+//! `zfinder-lab bench --against accurate`: errors of engines and number types, as in Table 5.1 of
+//! the thesis.
 
 use command_host::{Failure, note, table};
 use kernel_host::{AdapterChoice, wgpu};
@@ -66,7 +66,8 @@ impl LabBench {
         for source in self.bench.sources() {
             let sample = self.bench.sample_of(source, CoordinatesName::F64)?;
             bar.set_message(format!("{}: accurate extrapolation", sample.name()));
-            let most = self.bench.limit.map_or(if sample.is_busy() { BUSY_ROIS } else { usize::MAX }, |limit| limit.get());
+            let most =
+                self.bench.limit.map_or(if sample.is_busy() { BUSY_ROIS } else { usize::MAX }, |limit| limit.get());
             let rois: Vec<Roi> = (0..sample.len().min(most)).map(|index| sample.roi(index)).collect();
             let expected = accurate(&sample, &rois)?;
             let (offsets, shifted) = self.shifted(&rois);

@@ -1,5 +1,5 @@
-//! `zfinder-lab bench --bus`: measures the bandwidth of uploads to each GPU, with the upload path of
-//! the engine.
+//! `zfinder-lab bench --bus`: measures the bandwidth of uploads to each GPU, with the upload path
+//! of the engine.
 
 use std::io;
 use std::num::NonZeroUsize;

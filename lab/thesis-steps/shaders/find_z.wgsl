@@ -6,8 +6,8 @@
 // out:  histograms (a row: n, then the bits of the f32 sum of z)
 // grid: x, y = rows, y * width + x; where a thread has a row of its own, WORKGROUP_SIZE of them
 // workgroup memory: that of row_workgroup, flat_list
-// Needs: real, types, row_*, pairs_*.
-// CPU twin: crates/zfinder-thesis/src/twin.rs
+// Needs: types, row_*, pairs_*.
+// CPU twin: lab/thesis-steps/src/twin.rs
 
 override WORKGROUP_SIZE: u32 = 128;
 

@@ -2,7 +2,7 @@
 // layer begins in the list: an exclusive scan over the layers. The partners of an inner spacepoint
 // are then the rest of the list.
 // workgroup memory: 4 LISTED + 516 bytes
-// Needs: real, row_*; of the kernel params, points, outer.
+// Needs: row_*; of the kernel params, points, outer.
 
 // Most spacepoints of a slice and its neighbours.
 override LISTED: u32 = 256;

@@ -5,7 +5,7 @@
 // grid: GRID 1: x = groups, y = blocks of bins, z = RoI; GRID 0: x = all of these, blocks first
 // workgroup memory: none
 // Needs: types.
-// CPU twin: crates/zfinder-thesis/src/twin.rs
+// CPU twin: lab/thesis-steps/src/twin.rs
 
 override WORKGROUP_SIZE: u32 = 128;
 override GRID: u32 = 1;

@@ -66,7 +66,7 @@ pub(crate) const MOST_SHARE: u32 = 1024;
 /// The smallest share. Below it, filling a row costs less than summing it (measured on an H200).
 const LEAST_SHARE: u32 = 128;
 /// The same where third spacepoints are searched, which takes longer than summing (measured on an
-/// H100: docs/lab/2026-11-26-one-straight-path.md).
+/// H100: lab/records/2026-11-26-one-straight-path.md).
 const LEAST_SHARE_OF_TRIPLETS: u32 = 32;
 
 /// Threads that share a spacepoint's partners where a small share leaves them idle.

@@ -32,7 +32,7 @@ const STEP: u32 = 64;
 const MOST_BINS: u32 = 4096;
 
 /// Of `shaders/find_z.wgsl`. Little memory lets many workgroups run side by side (measured on an
-/// H100: docs/lab/2026-11-25-triplets-by-lists.md).
+/// H100: lab/records/2026-11-25-triplets-by-lists.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FindZSize {
     pub(crate) threads: u32,

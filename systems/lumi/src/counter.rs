@@ -14,7 +14,7 @@ use crate::summary::Schemata;
 /// counters: the rule of [`Engine::Auto`].
 #[must_use]
 pub fn is_worth_a_gpu(lumi_events: usize) -> bool {
-    // One H100 and 16 cores of its host (docs/lab/2026-11-27-lumi-figures.md): a call takes
+    // One H100 and 16 cores of its host (lab/records/2026-11-27-lumi-figures.md): a call takes
     // 0.9 ms + 2.1 us a lumi event on the GPU, and 0.2 ms + 60 us a lumi event and core on the CPU.
     // They meet at 430 lumi events, which is 27 a core.
     lumi_events >= 27 * rayon::current_num_threads()

@@ -139,7 +139,7 @@ fn hostile_rois_are_answered_alike() {
 }
 
 #[test]
-#[ignore = "long form of `hostile_rois_are_answered_alike`: scripts/test --full"]
+#[ignore = "long form of `hostile_rois_are_answered_alike`: scripts/test full"]
 fn hostile_rois_are_answered_alike_in_every_mode() {
     hostile_rois(&["pairs, numbered", "thesis", "histograms of each charge and slice", "accurate"]);
 }

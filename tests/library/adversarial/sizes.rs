@@ -68,14 +68,14 @@ fn batches_of_many_rois_are_answered() {
 
 /// The same without empty RoIs: minutes in software, seconds on hardware.
 #[test]
-#[ignore = "long form of `batches_of_many_rois_are_answered`: scripts/test --full"]
+#[ignore = "long form of `batches_of_many_rois_are_answered`: scripts/test full"]
 fn batches_of_many_filled_rois_are_answered() {
     check_sizes(&small_rois(70_000, 1), &[65_535, 65_536, 70_000]);
 }
 
 /// More rows of histograms than a dispatch allows workgroups in one dimension.
 #[test]
-#[ignore = "minutes on software adapters: scripts/test --full"]
+#[ignore = "minutes on software adapters: scripts/test full"]
 fn more_rows_than_a_dimension_has_are_filled() {
     let coarse = Config { z_min_mm: -20.0, z_max_mm: 20.0, z_bin_mm: 0.5, ..Config::default() };
     let rng = &mut fastrand::Rng::with_seed(10);

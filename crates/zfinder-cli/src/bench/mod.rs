@@ -28,15 +28,15 @@ use zfinder::{Accumulate, AdapterChoice, Engine, StreamOptions, ZFinder};
 use super::engine::{AccumulateName, DesignName, PrecisionName};
 use super::options::threads;
 use check::Expected;
-use command_host::note;
 use command_host::Failure;
+use command_host::note;
 use group::AdapterGroup;
 use measure::MeasuredCase;
 use report::{Adapter, Host, Report, SampleReport, Settings};
 use sample::Sample;
 pub use self_check::SelfCheck;
-use words::{CoordinatesName, EngineName, SampleName};
 pub use words::{CaseName, EncodingName, or_all, word};
+use words::{CoordinatesName, EngineName, SampleName};
 
 /// Measures every engine on this machine and checks the answers that it times
 ///

@@ -49,11 +49,7 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
 pub(super) fn closing(report: &Report) -> String {
     let mut text = String::new();
     for adapter in &report.adapters {
-        let _ = writeln!(
-            text,
-            "gpu {}: {} ({}, {})",
-            adapter.index, adapter.name, adapter.kind, adapter.backend
-        );
+        let _ = writeln!(text, "gpu {}: {} ({}, {})", adapter.index, adapter.name, adapter.kind, adapter.backend);
     }
     for missing in &report.not_measured {
         let _ = writeln!(text, "{}: not measured: {}", word(missing.engine), missing.reason);

@@ -125,7 +125,6 @@ fn gpus_are_measured_one_by_one() {
         let arguments = ["--sample", "lowlum", "--limit", "4", "--case", "pairs", "--batch", "4", "--check", "2"];
         let document = json(&[&arguments[..], &["--engine", "gpu", "--adapter", &index]].concat());
         assert_eq!(document["adapters"][0]["name"], adapter.name);
-        positive(&document, "/adapters/0/bus_gb_per_s");
         let result = &document["samples"][0]["results"][0];
         assert_eq!((&result["engine"], &result["adapters"][0]), (&"gpu".into(), &adapter.index.into()));
         assert_eq!(result["check"]["rois"], 2);
@@ -140,33 +139,6 @@ fn gpus_are_measured_one_by_one() {
         let mut found = BTreeSet::new();
         keys(&document, &mut found);
         assert!(found.iter().all(|key| documented.contains(&format!("`{key}`"))), "{found:?}");
-    }
-}
-
-#[test]
-fn soaks_check_every_answer() {
-    let soak = |arguments: &[&str]| {
-        let arguments = [&["bench", "--soak", "500ms", "--case", "pairs", "--json"], arguments].concat();
-        let output = Command::new(env!("CARGO_BIN_EXE_zfinder")).args(arguments).output().expect("it starts");
-        let document: Value = serde_json::from_str(&succeeded(&output)).expect("JSON");
-        let soaked = &document["soaked"];
-        assert_eq!(soaked.as_array().map(Vec::len), Some(1), "{document:#}");
-        for path in ["/batches", "/rois", "/spacepoints", "/vertices", "/identical", "/seconds"] {
-            positive(&soaked[0], path);
-        }
-        assert_eq!(soaked[0]["rois"], soaked[0]["cases"][0][1]);
-        let documented = fs::read_to_string(root("docs/reference/bench.md")).expect("the page");
-        let mut found = BTreeSet::new();
-        keys(&document, &mut found);
-        assert!(found.iter().all(|key| documented.contains(&format!("`{key}`"))), "{found:?}");
-        soaked[0].clone()
-    };
-    let cpu = soak(&["--engine", "cpu"]);
-    assert_eq!((&cpu["identical"], &cpu["rounded"]), (&cpu["rois"], &0.into()));
-    positive(&cpu, "/against_reference");
-    for adapter in on_fast_adapters() {
-        let gpu = soak(&["--engine", "gpu", "--adapter", &adapter.index.to_string(), "--seed", "5"]);
-        assert_eq!(gpu["adapters"][0], adapter.index);
     }
 }
 
@@ -202,7 +174,6 @@ fn what_is_wrong_is_said() {
     failed(&["--engine", "cpu", "--adapter", "0"], 2, &["--adapter names a GPU"]);
     failed(&["--engine", "cpu", "--in-flight", "5000", "--limit", "2"], 2, &["in_flight", "5000"]);
     failed(&["--rois", "rois.csv"], 2, &["--input"]);
-    failed(&["--soak", "10m"], 2, &["--soak", "cannot be used with"]);
     failed(&["--sample", "lowlum", "--input", "x.csv"], 2, &["cannot be used with"]);
     failed(&["--adapter", "no such adapter"], 3, &["no such adapter", "zfinder adapters"]);
     failed(&["--engine", "cpu", "--input", "/none/such.csv"], 1, &["/none/such.csv"]);

@@ -1,5 +1,5 @@
 //! Tests that the pages name only existing commands, options, examples and names of code.
-//! `scripts/check-prose` checks links and style, and `scripts/test-docs` runs the blocks of the
+//! `scripts/check-style` checks links and style, and `scripts/test-docs` runs the blocks of the
 //! pages.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,113 +57,6 @@ fn blocks(text: &str) -> Vec<(Option<String>, String)> {
         }
     }
     blocks
-}
-
-/// Concatenates all sources.
-fn sources(folder: &Path, all: &mut String) {
-    for entry in fs::read_dir(folder).expect("a folder of sources") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            sources(&path, all);
-        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "wgsl") {
-            all.push_str(&read(&path));
-        }
-    }
-}
-
-/// Names of code in the pages for developers still exist.
-#[test]
-fn names_of_code_exist() {
-    let mut code = String::new();
-    ["src", "crates", "systems", "shaders", "tests", "examples"]
-        .iter()
-        .for_each(|folder| sources(&root().join(folder), &mut code));
-    let names: BTreeSet<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-    let mut seen = 0;
-    let pages = ["explanation/design", "how-to/add-a-kernel", "how-to/add-a-format", "how-to/embed-in-rust"];
-    let pages = pages.map(|page| format!("docs/{page}.md"));
-    for page in pages.iter().map(String::as_str).chain(["CONTRIBUTING.md"]) {
-        let text = blocks(&read(&root().join(page))).into_iter().filter(|(block, _)| block.is_none());
-        let text: String = text.map(|(_, piece)| piece).collect();
-        for word in text.split('`').skip(1).step_by(2) {
-            let path = word.trim_end_matches("()");
-            let is_name = path.chars().all(|c| c.is_ascii_alphanumeric() || "_:".contains(c));
-            // Other words in code may be options, file endings or prefixes.
-            if !is_name || path.ends_with('_') || !(path.contains('_') || path.contains("::")) {
-                continue;
-            }
-            for name in path.split("::") {
-                assert!(names.contains(name), "{page}: there is no `{name}` of `{word}`");
-            }
-            seen += 1;
-        }
-    }
-    assert!(seen > 30, "{seen} names");
-}
-
-/// A subcommand's options, and whether each takes a value.
-type Options = BTreeMap<String, bool>;
-
-/// Reads `--help` of a subcommand, or of `plot histogram` and the like. None if the subcommand does
-/// not exist.
-fn options(subcommand: &str) -> Option<Options> {
-    let words: Vec<&str> = subcommand.split(' ').chain(["--help"]).collect();
-    let output = zfinder(&words);
-    if output.status.code() != Some(0) {
-        return None;
-    }
-    let mut options = Options::from([("--help".into(), false), ("--version".into(), false)]);
-    for line in stdout(&output).lines() {
-        // `  -o, --output <FILE>`: the first word of a description is not an option.
-        let Some(first) = line.split_whitespace().next().filter(|first| first.starts_with('-')) else { continue };
-        if line.len() - line.trim_start().len() > 6 {
-            continue;
-        }
-        let takes_value = line.contains('<');
-        for word in line.split_whitespace().take_while(|word| word.starts_with('-')) {
-            options.insert(name(word), takes_value);
-        }
-        options.insert(name(first), takes_value);
-    }
-    Some(options)
-}
-
-/// Returns the name in `--output,`, `--verbose...` or `--show[=<N>]`.
-fn name(word: &str) -> String {
-    word.split('[').next().unwrap_or(word).trim_end_matches([',', '.']).to_owned()
-}
-
-/// Returns the command lines of zfinder that a page quotes, without comments and with continued
-/// lines joined.
-fn quoted(text: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (block, piece) in blocks(text) {
-        if block.is_none() {
-            let quoted = piece.split('`').skip(1).step_by(2).filter(|code| code.starts_with("zfinder "));
-            lines.extend(quoted.map(|code| code.replace('\n', " ")));
-            continue;
-        }
-        let Some("" | "sh" | "bash" | "console") = block.as_deref() else { continue };
-        for line in piece.replace("\\\n", " ").lines() {
-            // In a session, lines without a prompt are output.
-            if block.as_deref() == Some("console") && !line.starts_with("$ ") {
-                continue;
-            }
-            for part in line.split('|').map(str::trim) {
-                let part = part.strip_prefix("$ ").unwrap_or(part);
-                let part = match part.strip_prefix("cargo run") {
-                    // The sister systems have their own tests.
-                    Some(rest) if ["--example", "-p zfinder-"].iter().all(|of| !rest.contains(of)) => {
-                        rest.split_once(" -- ").map(|(_, rest)| rest)
-                    }
-                    _ => part.strip_prefix("zfinder "),
-                };
-                lines.extend(part.map(|part| format!("zfinder {part}")));
-            }
-        }
-    }
-    let without_comment = |line: String| line.split(" #").next().unwrap_or_default().trim().to_owned();
-    lines.into_iter().map(without_comment).collect()
 }
 
 #[test]
@@ -234,9 +127,9 @@ fn prose_that_breaks_a_rule_is_found() {
     let wide = "x".repeat(101);
     let page = format!(
         "# A page\n\nWhat is done is good.\n\nThere are none that fail, and the peak is held against it.\n\n{long}.\n\n{wide}\n\n\
-         [gone](gone.md) and [no heading](#nowhere) in `src/gone.rs`.\n\n```\ncode\n```\n"
+         [gone](gone.md) and [no heading](#nowhere).\n\n```\ncode\n```\n"
     );
-    let (code, findings) = script(&["scripts/check-prose"], &page);
+    let (code, findings) = script(&["scripts/check-style"], &page);
     assert_eq!(code, Some(1), "{findings}");
     for rule in [
         ":3: names no subject",
@@ -246,16 +139,15 @@ fn prose_that_breaks_a_rule_is_found() {
         ":9: line over 100 characters",
         ":11: dead link: gone.md",
         ":11: dead link: #nowhere",
-        ":11: missing file: src/gone.rs",
         ":13: code block without a language",
     ] {
         assert!(findings.contains(rule), "{rule}: {findings}");
     }
     let words = "A word is short.\n".repeat(600);
-    let (code, findings) = script(&["scripts/check-prose"], &words);
+    let (code, findings) = script(&["scripts/check-style"], &words);
     assert!(code == Some(1) && findings.contains("page over 2000 words"), "{findings}");
     let good = "# A page\n\nThe planner rejects invalid spacepoints. [This page](#a-page) has one heading.\n";
-    assert_eq!(script(&["scripts/check-prose"], good), (Some(0), String::new()));
+    assert_eq!(script(&["scripts/check-style"], good), (Some(0), String::new()));
 }
 
 #[cfg(unix)]

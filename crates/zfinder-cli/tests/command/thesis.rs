@@ -1,9 +1,7 @@
-//! Tests of the thesis's design and its steps.
+//! Tests of the thesis's design.
 
-use std::fs;
 use std::process::{Command, Output};
 
-use serde_json::Value;
 use zfinder_testing::on_fast_adapters;
 
 fn zfinder(arguments: &[&str]) -> Output {
@@ -46,45 +44,4 @@ fn the_design_has_the_answers_of_the_cpu_engine() {
     }
     failed(&[&find[..], &["--design", "thesis", "--engine", "cpu"]].concat(), 2, "--design thesis");
     failed(&["bench", "--design", "thesis", "--engine", "cpu"], 2, "--design thesis");
-}
-
-#[test]
-fn the_staircase_is_measured_checked_and_drawn() {
-    let Some(adapter) = on_fast_adapters().into_iter().next_back() else { return };
-    let (folder, index) = (tempfile::tempdir().expect("a folder"), adapter.index.to_string());
-    let picture = folder.path().join("stairs.png").display().to_string();
-    let bench = ["bench", "--staircase", "--adapter", &index, "--sample", "lowlum", "--limit", "1", "--rounds", "1"];
-    let document = printed(&[&bench[..], &["--json", "--plot", &picture]].concat());
-    let report: Value = serde_json::from_str(&document).expect("JSON");
-    let sample = &report["samples"][0];
-    let missing = sample["not_measured"].as_array().map_or(0, Vec::len);
-    let steps = sample["steps"].as_array().expect("steps");
-    assert_eq!(steps.len() + missing, 10, "{document}");
-    for step in steps {
-        assert!(step["with_copies_us_per_roi"].as_f64().is_some_and(|time| time > 0.0), "{step}");
-        assert!(step["entries_checked"].as_u64().is_some_and(|entries| entries > 0), "{step}");
-    }
-    assert_eq!(sample["library"].as_array().map(Vec::len), Some(2));
-    assert!(fs::read(&picture).expect("the picture").starts_with(b"\x89PNG"));
-    failed(&["bench", "--staircase", "--case", "pairs"], 2, "cannot be used with");
-    failed(&["bench", "--staircase", "--adapter", &index, "--plot", "stairs.gif"], 2, ".png, .svg or .pdf");
-}
-
-#[test]
-fn errors_against_the_accurate_extrapolation() {
-    let Some(adapter) = on_fast_adapters().into_iter().next_back() else { return };
-    let bench = ["bench", "--against", "accurate", "--sample", "lowlum", "--limit", "40", "--json", "--adapter"];
-    let index = adapter.index.to_string();
-    let rms = |arguments: &[&str]| -> Vec<f64> {
-        let document = printed(&[&bench[..], &[&index], arguments].concat());
-        let report: Value = serde_json::from_str(&document).expect("JSON");
-        let engines = report["samples"][0]["engines"].as_array().expect("engines").clone();
-        engines.iter().map(|engine| engine["rms_mm"].as_f64().expect("a number")).collect()
-    };
-    let (plain, offset) = (rms(&[]), rms(&["--half-bin-offset"]));
-    assert!(plain.len() >= 3, "the CPU in f64 and f32, the GPU in f32 at least: {plain:?}");
-    assert!(plain.iter().all(|rms| (0.001..0.1).contains(rms)), "{plain:?}");
-    // Shifted bins of 0.4 mm: 0.4 mm / sqrt(12).
-    assert!(offset.iter().all(|rms| (0.08..0.16).contains(rms)), "{offset:?}");
-    failed(&["bench", "--half-bin-offset"], 2, "--against");
 }

@@ -70,7 +70,7 @@ fn gpus_have_the_published_digests() {
 }
 
 #[test]
-#[ignore = "long form of `gpus_have_the_published_digests`: scripts/test --full"]
+#[ignore = "long form of `gpus_have_the_published_digests`: scripts/test full"]
 fn gpus_have_the_published_digests_in_every_case() {
     verify_gpus(&[]);
 }

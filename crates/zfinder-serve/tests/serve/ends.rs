@@ -190,7 +190,7 @@ fn killed_clients_leave_nothing_behind() {
     assert_eq!(metric(&server, &["nv_inference_pending_request_count"]), 0);
 }
 
-/// Clients that open connections and send nothing do not hinder other clients. scripts/test-serve
+/// Clients that open connections and send nothing do not hinder other clients. scripts/test full
 /// opens 10,000.
 #[test]
 fn idle_connections_hinder_nobody() {

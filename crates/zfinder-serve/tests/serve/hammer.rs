@@ -136,7 +136,7 @@ fn damaged_messages_are_answered_or_refused() {
 /// `cargo test -p zfinder-serve --test serve -- --ignored`; ZFINDER_HAMMER_SECONDS is the time, 600
 /// by default.
 #[test]
-#[ignore = "long form of `damaged_messages_are_answered_or_refused`: scripts/test --full"]
+#[ignore = "long form of `damaged_messages_are_answered_or_refused`: scripts/test full"]
 fn damaged_messages_for_ten_minutes() {
     let seconds = std::env::var("ZFINDER_HAMMER_SECONDS").map_or(600, |seconds| seconds.parse().unwrap());
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos();

@@ -3,7 +3,6 @@
 use zfinder::{Config, DefaultWindow, Neighbours, Preset, Significance, Triplets};
 use zfinder_cli::bench::words::{CaseName, word};
 
-
 /// A configuration with its name.
 #[derive(Clone)]
 pub(super) struct SoakCase {

@@ -18,9 +18,7 @@ use zfinder::{
     Accumulate, AdapterChoice, Config, Engine, Precision, Roi, RoiResult, RoiView, Status, StreamOptions, Triplets,
     ZFinder, ZFinderBuilder,
 };
-use zfinder_cli::bench::check::{
-    Agreement, COMPACT_TRIPLETS, PEAKS, answer, compare, is_a_pair_beside, is_as_high,
-};
+use zfinder_cli::bench::check::{Agreement, COMPACT_TRIPLETS, PEAKS, answer, compare, is_a_pair_beside, is_as_high};
 use zfinder_cli::bench::report::Adapter;
 use zfinder_cli::bench::words::{CaseName, EncodingName, EngineName, or_all, word};
 use zfinder_cli::bench::written;
@@ -145,8 +143,10 @@ impl LabBench {
         let gpus = self.bench.gpus(&mut report.not_measured)?;
         let encoding = self.bench.encoding.unwrap_or(EncodingName::Lossless);
         let named = or_all(&self.bench.case).into_iter();
-        let mut cases: Vec<SoakCase> =
-            named.filter(|&case| case != CaseName::AllOptions || !self.bench.case.is_empty()).map(SoakCase::from).collect();
+        let mut cases: Vec<SoakCase> = named
+            .filter(|&case| case != CaseName::AllOptions || !self.bench.case.is_empty())
+            .map(SoakCase::from)
+            .collect();
         if self.extremes {
             cases.extend(extremes());
         }
@@ -162,7 +162,8 @@ impl LabBench {
             soaked: Vec::new(),
         };
         let mut ended = Ok(());
-        for (engine, adapters) in self.bench.engines(&gpus).into_iter().filter(|(engine, _)| *engine != EngineName::Reference)
+        for (engine, adapters) in
+            self.bench.engines(&gpus).into_iter().filter(|(engine, _)| *engine != EngineName::Reference)
         {
             let indices: Vec<usize> = adapters.iter().map(|adapter| adapter.index).collect();
             let choices = indices.iter().map(|&index| AdapterChoice::Index(index)).collect();

@@ -206,7 +206,7 @@ fn stages_are_the_twins() {
 }
 
 #[test]
-#[ignore = "long form of `stages_are_the_twins`: scripts/test --full"]
+#[ignore = "long form of `stages_are_the_twins`: scripts/test full"]
 fn stages_are_the_twins_in_many_rois() {
     vectors_against_twin(12, 12);
 }
@@ -238,7 +238,7 @@ fn more_than_a_buffer_holds_is_found_in_pieces() {
 }
 
 #[test]
-#[ignore = "long form of `more_than_a_buffer_holds_is_found_in_pieces`: scripts/test --full"]
+#[ignore = "long form of `more_than_a_buffer_holds_is_found_in_pieces`: scripts/test full"]
 fn more_than_a_buffer_holds_is_found_in_pieces_in_f64() {
     let names: Vec<&str> = options().into_iter().map(|(name, _)| name).collect();
     more_than_a_buffer_holds(&names);

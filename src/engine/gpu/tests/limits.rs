@@ -94,9 +94,9 @@ fn walked_counts_up_to_the_last_are_exact() {
     let over = [exact[0], exact[1], [1, 1, 3]];
     assert_eq!((weight(&exact), weight(&over)), (MAX_COUNT, MAX_COUNT + 1));
     let batch = RoiBatch::from_iter([lines(&exact), lines(&over), lines(&[[3; 3]])]);
-    let mut walked = 0;
-    for adapter in on_adapters() {
-        let gpu = open(&adapter);
+    let (mut walked, adapters) = (0, on_adapters());
+    for adapter in &adapters {
+        let gpu = open(adapter);
         use Accumulate::{CompareExchange as Exchanged, Fixed};
         // The last two are not walked: histograms of each charge, and f32 sums.
         for (pairing, charge_aware, accumulate) in [
@@ -120,7 +120,7 @@ fn walked_counts_up_to_the_last_are_exact() {
             assert_eq!(found[1].status, crate::Status::CapacityExceeded, "{place}");
         }
     }
-    assert!(walked > 0, "no adapter here has room for the walk");
+    assert!(walked > 0 || adapters.is_empty(), "no adapter here has room for the walk");
 }
 
 /// Weights that go straight to an RoI's totals, and those of f32 sums, whose rows have words

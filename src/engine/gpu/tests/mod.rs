@@ -174,7 +174,7 @@ fn stages_in_fixed_point() {
 }
 
 #[test]
-#[ignore = "long form of the tests of stages: scripts/test --full"]
+#[ignore = "long form of the tests of stages: scripts/test full"]
 fn stages_in_every_variant() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);

@@ -124,7 +124,7 @@ fn options_change_nothing() {
 }
 
 #[test]
-#[ignore = "long form of `options_change_nothing`: scripts/test --full"]
+#[ignore = "long form of `options_change_nothing`: scripts/test full"]
 fn options_change_nothing_in_either_strategy() {
     let names = ["plain", "stored", "layers", "interchanged", "twelve", "all"];
     let both = [Strategy::Coloured, Strategy::Scatter];

@@ -130,7 +130,7 @@ fn reference_finds_the_known_values() {
 }
 
 #[test]
-#[ignore = "long form of `reference_finds_the_known_values`: scripts/test --full"]
+#[ignore = "long form of `reference_finds_the_known_values`: scripts/test full"]
 fn reference_finds_the_known_values_of_the_large_mesh() {
     known_by_both(&KNOWN[3]);
 }
