@@ -4,7 +4,7 @@ use crate::axis::Axis;
 use crate::colour::Colour;
 use crate::font::Font;
 use crate::panel::{Layer, Line, Marker, Panel, Point, Symbol};
-use crate::scene::{Anchor, Box2, Path, Place, Scene, Shape, Stroke, Text};
+use crate::scene::{Anchor, Box2, Path, Place, Scene, Text};
 
 const LABEL: f64 = 13.0;
 
@@ -40,15 +40,19 @@ impl Plane<'_> {
         places.split(Option::is_none).map(|piece| piece.iter().copied().flatten().collect()).collect()
     }
 
-    fn step_outline(&self, edges: &[f64], heights: &[f64], is_closed: bool) -> Vec<Vec<Place>> {
+    /// Returns the corners of an area.
+    fn corners(&self, places: &[(f64, f64)]) -> Option<Vec<Place>> {
+        places.iter().map(|&place| self.corner(place)).collect()
+    }
+
+    fn step_outline(&self, edges: &[f64], heights: &[f64]) -> Vec<Vec<Place>> {
         let bins = edges.windows(2).zip(heights);
-        let corners =
-            bins.map(|(edge, &height)| Some([self.corner((edge[0], height))?, self.corner((edge[1], height))?]));
-        let corners: Vec<Option<[Place; 2]>> = corners.collect();
+        let corners: Vec<Option<Vec<Place>>> =
+            bins.map(|(edge, &height)| self.corners(&[(edge[0], height), (edge[1], height)])).collect();
         let foot = self.y.foot(0.0).map_or(self.frame.bottom, |position| self.up(position));
         let pieces = corners.split(Option::is_none).map(|piece| {
-            let mut outline: Vec<Place> = piece.iter().copied().flatten().flatten().collect();
-            if let (true, Some(first), Some(last)) = (is_closed, outline.first().copied(), outline.last().copied()) {
+            let mut outline: Vec<Place> = piece.iter().flatten().flatten().copied().collect();
+            if let (Some(&first), Some(&last)) = (outline.first(), outline.last()) {
                 outline.insert(0, (first.0, foot));
                 outline.push((last.0, foot));
             }
@@ -57,51 +61,54 @@ impl Plane<'_> {
         pieces.filter(|piece| piece.len() > 1).collect()
     }
 
-    fn bar(&self, [from, to]: [(f64, f64); 2]) -> Option<Box2> {
-        let (a, b) = (self.corner(from)?, self.corner(to)?);
-        Some(Box2 { left: a.0.min(b.0), right: a.0.max(b.0), top: a.1.min(b.1), bottom: a.1.max(b.1) })
-    }
-
     /// Draws all layers.
     pub(crate) fn draw(&self, scene: &mut Scene, panel: &Panel, font: &Font) {
-        scene.clip(Some(self.frame));
+        scene.begin_clip(&self.frame);
         panel.layers.iter().for_each(|layer| self.layer(scene, layer, font));
-        scene.clip(None);
+        scene.end_clip();
     }
 
     fn layer(&self, scene: &mut Scene, layer: &Layer, font: &Font) {
+        let lines = || self.lines(layer).into_iter().filter(|line| line.len() > 1);
         match layer {
             Layer::Points(points, mark) => points.iter().for_each(|point| self.point(scene, point, *mark)),
-            Layer::Line(places, line) => {
-                self.pieces(places)
-                    .into_iter()
-                    .filter(|piece| piece.len() > 1)
-                    .for_each(|piece| stroke(scene, piece, *line));
+            Layer::Line(_, line) | Layer::Segments(_, line) => {
+                lines().for_each(|places| scene.stroke(&Path::open(&places), *line));
             }
-            Layer::Steps { edges, heights, line, fill } => {
-                if let Some(colour) = fill {
-                    self.step_outline(edges, heights, true).iter().for_each(|o| scene.fill(Path::closed(o), *colour));
-                }
-                if let Some(line) = line {
-                    self.step_outline(edges, heights, true).into_iter().for_each(|o| stroke(scene, o, *line));
-                }
+            Layer::Steps { line, fill, .. } => {
+                fill.iter().for_each(|&colour| lines().for_each(|o| scene.fill(&Path::closed(&o), colour)));
+                line.iter().for_each(|&line| lines().for_each(|o| scene.stroke(&Path::open(&o), line)));
             }
-            Layer::Bars(bars, colour) => {
-                bars.iter().filter_map(|bar| self.bar(*bar)).for_each(|bar| scene.fill(bar.path(), *colour));
-            }
+            Layer::Bars(_, colour) => lines().for_each(|bar| scene.fill(&Path::closed(&bar), *colour)),
             Layer::Cells(cells) => {
                 for (corners, colour) in cells {
-                    let places: Option<Vec<Place>> = corners.iter().map(|&corner| self.corner(corner)).collect();
-                    places.into_iter().for_each(|places| scene.crisp(Path::closed(&places), *colour));
-                }
-            }
-            Layer::Segments(segments, line) => {
-                for &[from, to] in segments {
-                    let ends = self.place(from).zip(self.place(to));
-                    ends.into_iter().for_each(|(from, to)| stroke(scene, vec![from, to], *line));
+                    self.corners(corners).iter().for_each(|places| scene.crisp(&Path::closed(places), *colour));
                 }
             }
             Layer::Labels(labels) => self.labels(scene, labels, font),
+        }
+    }
+
+    /// Returns the lines of a layer: its lines, outlines of its areas, and bars of its points.
+    fn lines(&self, layer: &Layer) -> Vec<Vec<Place>> {
+        match layer {
+            Layer::Points(points, _) => points
+                .iter()
+                .flat_map(bars)
+                .map(|bar| bar.iter().filter_map(|&end| self.corner(end)).collect())
+                .collect(),
+            Layer::Line(places, _) => self.pieces(places),
+            Layer::Steps { edges, heights, .. } => self.step_outline(edges, heights),
+            Layer::Bars(bars, _) => {
+                bars.iter().filter_map(|&[a, b]| self.corners(&[a, (b.0, a.1), b, (a.0, b.1)])).collect()
+            }
+            Layer::Cells(cells) => cells.iter().filter_map(|(corners, _)| self.corners(corners)).collect(),
+            Layer::Segments(segments, _) => {
+                segments.iter().filter_map(|ends| ends.iter().map(|&end| self.place(end)).collect()).collect()
+            }
+            Layer::Labels(labels) => {
+                labels.iter().filter_map(|(at, _)| self.place(*at)).map(|(x, y)| vec![(x, y - 14.0)]).collect()
+            }
         }
     }
 
@@ -112,28 +119,20 @@ impl Plane<'_> {
         }) else {
             return;
         };
-        let line = Line::solid(mark.colour, 1.2);
-        let bar = |scene: &mut Scene, from, to| {
-            if let (Some(from), Some(to)) = (self.corner(from), self.corner(to))
-                && from != to
-            {
-                stroke(scene, vec![from, to], line);
-            }
-        };
-        bar(scene, (point.x, point.interval.0), (point.x, point.interval.1));
-        bar(scene, (point.bin.0, point.y), (point.bin.1, point.y));
+        for bar in bars(point).iter().filter_map(|bar| self.corners(bar)).filter(|bar| bar[0] != bar[1]) {
+            scene.stroke(&Path::open(&bar), Line::solid(mark.colour, 1.2));
+        }
         marker(scene, at, mark);
     }
 
     fn labels(&self, scene: &mut Scene, labels: &[((f64, f64), String)], font: &Font) {
-        let mut taken: Vec<Box2> = Vec::new();
+        let mut taken: Vec<(f64, f64)> = Vec::new();
         for (place, label) in labels {
             let Some(at) = self.place(*place).filter(|&at| self.frame.holds(at)) else { continue };
-            let text = Text::new(label.clone(), (at.0, at.1 - 9.0), LABEL, Anchor::Middle);
-            let area = text.area(font);
-            if taken.iter().all(|other| area.left > other.right + 3.0 || area.right + 3.0 < other.left) {
-                taken.push(area);
-                scene.text(text);
+            let half = font.width(label, LABEL) / 2.0;
+            if taken.iter().all(|(other, reach)| (at.0 - other).abs() > half + reach + 3.0) {
+                taken.push((at.0, half));
+                scene.text(&Text::new(label, (at.0, at.1 - 9.0), LABEL, Anchor::Middle));
             }
         }
     }
@@ -141,48 +140,15 @@ impl Plane<'_> {
     /// Returns places that layers cover, close enough together that no legend is between them.
     pub(crate) fn covered(&self, panel: &Panel) -> Vec<Place> {
         let mut covered = Vec::new();
-        for layer in &panel.layers {
-            match layer {
-                Layer::Points(points, _) => {
-                    for point in points {
-                        let ends = [
-                            [(point.bin.0, point.y), (point.bin.1, point.y)],
-                            [(point.x, point.interval.0), (point.x, point.interval.1)],
-                        ];
-                        for [from, to] in ends {
-                            sample(
-                                &mut covered,
-                                &[from, to].into_iter().filter_map(|end| self.corner(end)).collect::<Vec<_>>(),
-                            );
-                        }
-                    }
-                }
-                Layer::Line(places, _) => self.pieces(places).iter().for_each(|piece| sample(&mut covered, piece)),
-                Layer::Steps { edges, heights, .. } => {
-                    self.step_outline(edges, heights, true).iter().for_each(|outline| sample(&mut covered, outline));
-                }
-                Layer::Bars(bars, _) => {
-                    for bar in bars.iter().filter_map(|bar| self.bar(*bar)) {
-                        sample(&mut covered, &[(bar.left, bar.top), (bar.right, bar.top)]);
-                        sample(&mut covered, &[(bar.left, bar.bottom), (bar.right, bar.bottom)]);
-                    }
-                }
-                Layer::Segments(segments, _) => {
-                    for segment in segments {
-                        sample(&mut covered, &segment.iter().filter_map(|&end| self.place(end)).collect::<Vec<_>>());
-                    }
-                }
-                Layer::Cells(cells) => {
-                    covered
-                        .extend(cells.iter().flat_map(|(corners, _)| corners.iter().filter_map(|&c| self.corner(c))));
-                }
-                Layer::Labels(labels) => {
-                    covered.extend(labels.iter().filter_map(|(at, _)| self.place(*at)).map(|(x, y)| (x, y - 14.0)));
-                }
-            }
-        }
+        panel.layers.iter().flat_map(|layer| self.lines(layer)).for_each(|line| sample(&mut covered, &line));
         covered
     }
+}
+
+/// The bars of a point: its interval and its bin.
+fn bars(point: &Point) -> [[(f64, f64); 2]; 2] {
+    let &Point { x, bin, y, interval } = point;
+    [[(x, interval.0), (x, interval.1)], [(bin.0, y), (bin.1, y)]]
 }
 
 /// Adds places along a line, at most 6 apart.
@@ -198,11 +164,6 @@ fn sample(covered: &mut Vec<Place>, line: &[Place]) {
     }
 }
 
-pub(crate) fn stroke(scene: &mut Scene, places: Vec<Place>, line: Line) {
-    let stroke = Stroke { colour: line.colour, width: line.width, dash: line.dash };
-    scene.shapes.push(Shape::Stroke(Path::open(places), stroke));
-}
-
 pub(crate) fn marker(scene: &mut Scene, (x, y): Place, mark: Marker) {
     let r = mark.size;
     let corners: &[(f64, f64)] = match mark.symbol {
@@ -216,8 +177,8 @@ pub(crate) fn marker(scene: &mut Scene, (x, y): Place, mark: Marker) {
         Symbol::Disc => Path::circle((x, y), r),
         _ => Path::closed(&corners.iter().map(|(dx, dy)| (x + r * dx, y + r * dy)).collect::<Vec<_>>()),
     };
-    scene.fill(path.clone(), if mark.is_filled { mark.colour } else { Colour::WHITE });
+    scene.fill(&path, if mark.is_filled { mark.colour } else { Colour::WHITE });
     if !mark.is_filled {
-        scene.stroke(path, mark.colour, (0.35 * r).min(1.5));
+        scene.stroke(&path, Line::solid(mark.colour, (0.35 * r).min(1.5)));
     }
 }

@@ -46,6 +46,9 @@ pub enum Error {
     /// Pixels that cannot be written as PNG.
     #[error("the PNG cannot be written: {0}")]
     Png(#[from] png::EncodingError),
+    /// A picture that resvg refuses.
+    #[error("the picture cannot be converted: {0}")]
+    Svg(#[from] resvg::usvg::Error),
     /// A stream of the PDF that cannot be compressed.
     #[error("the PDF cannot be written: {0}")]
     Pdf(#[from] std::io::Error),

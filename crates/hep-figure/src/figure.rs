@@ -6,6 +6,7 @@ use crate::font::Font;
 use crate::format::Format;
 use crate::layout;
 use crate::panel::{Entry, Panel};
+use crate::scene::Scene;
 
 /// Options of a picture.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,8 +86,9 @@ impl Figure {
         if scale <= 0.0 || size.0.min(size.1) < 50 {
             return Err(refused);
         }
-        let scene = layout::scene(&figure, options, &font, (f64::from(size.0) / scale, f64::from(size.1) / scale));
-        format.encode(&scene, &font, size, options.dpi)
+        let mut scene = Scene::new((f64::from(size.0) / scale, f64::from(size.1) / scale));
+        layout::draw(&mut scene, &figure, options, &font);
+        format.encode(scene.svg(size), size, options.dpi)
     }
 
     /// Width and height at which texts have their size.

@@ -1,13 +1,13 @@
 //! The layout of a figure: head, legend, panels, axes.
 
-use crate::axis::{Ticks, signed, ticks};
+use crate::axis::{Axis, Ticks, signed, ticks};
 use crate::colour::Colour;
 use crate::draw::Plane;
 use crate::figure::{Figure, Options};
 use crate::font::{CAP, Font};
 use crate::legend;
-use crate::panel::{ColourBar, Entry, Panel};
-use crate::scene::{Anchor, Box2, Path, Place, Scene, Text, Weight};
+use crate::panel::{ColourBar, Entry, Line, Panel};
+use crate::scene::{Anchor, Box2, OBLIQUE, Path, Place, Scene, Text, VERTICAL};
 
 /// Height of the line above the panels.
 pub(crate) const HEAD: f64 = 40.0;
@@ -31,29 +31,27 @@ const LEGEND_LINES: usize = 4;
 /// The least position of the data that a legend raises the axis to.
 const LOWEST: f64 = 0.5;
 
-/// Lays out a figure in an area of this size.
-pub(crate) fn scene(figure: &Figure, options: &Options, font: &Font, (width, height): (f64, f64)) -> Scene {
-    let mut scene = Scene { width, height, shapes: Vec::new() };
-    let mut area = Box2 { left: MARGIN, top: MARGIN, right: width - MARGIN, bottom: height - MARGIN };
+/// Lays out a figure in an empty scene.
+pub(crate) fn draw(scene: &mut Scene, figure: &Figure, options: &Options, font: &Font) {
+    let mut area = Box2 { left: MARGIN, top: MARGIN, right: scene.width - MARGIN, bottom: scene.height - MARGIN };
     let (left, right) = edges_of_frames(figure, font, &area);
-    area.top += head(&mut scene, figure, options, font, &Box2 { left, right, ..area });
+    area.top += head(scene, figure, options, font, &Box2 { left, right, ..area });
     let is_single = figure.panels.len() == 1;
     let mut inside: &[Entry] = &[];
     if is_single && !figure.is_full {
         inside = &figure.legend;
     } else {
         let draw = |scene: &mut Scene, line: &Box2| legend::draw_lines(scene, &figure.legend, font, line, LEGEND_LINES);
-        let lines_of = |line: &Box2| draw(&mut Scene { width, height, shapes: Vec::new() }, line);
+        let lines_of = |line: &Box2| draw(&mut Scene::new((0.0, 0.0)), line);
         let frames = Box2 { left, right, ..area };
         // The full width, where that saves a line.
         let line = if lines_of(&area) < lines_of(&frames) { area } else { frames };
-        area.top += draw(&mut scene, &line);
+        area.top += draw(scene, &line);
     }
     for (number, panel) in figure.panels.iter().enumerate() {
         let entries: Vec<Entry> = inside.iter().chain(&panel.legend).cloned().collect();
-        draw_panel(&mut scene, panel, &entries, font, cell_of(figure, number, &area));
+        draw_panel(scene, panel, &entries, font, cell_of(figure, number, &area));
     }
-    scene
 }
 
 /// Returns the cell of a panel in the area of all panels.
@@ -86,14 +84,13 @@ fn edges_of_frames(figure: &Figure, font: &Font, area: &Box2) -> (f64, f64) {
 fn head(scene: &mut Scene, figure: &Figure, options: &Options, font: &Font, area: &Box2) -> f64 {
     let mut x = area.left;
     let mut baseline = area.top + CAP * EXPERIMENT;
-    let labels =
-        [(&options.label, Weight::Bold, EXPERIMENT), (&options.label_text, Weight::Oblique, 0.85 * EXPERIMENT)];
-    for (text, weight, size) in labels {
+    let labels = [(&options.label, true, "", EXPERIMENT), (&options.label_text, false, OBLIQUE, 0.85 * EXPERIMENT)];
+    for (text, is_bold, turn, size) in labels {
         let Some(text) = text.as_ref().filter(|text| !text.is_empty()) else { continue };
         let text = font.shortened(text, size, (area.right - x - GAP).max(0.0));
         // Bold letters are wider by their stroke.
         let width = 1.04 * font.width(&text, size);
-        scene.text(Text { weight, ..Text::new(text, (x, baseline), size, Anchor::Start) });
+        scene.text(&Text { is_bold, turn, ..Text::new(text, (x, baseline), size, Anchor::Start) });
         x += width + GAP;
     }
     let has_label = x > area.left;
@@ -111,7 +108,7 @@ fn head(scene: &mut Scene, figure: &Figure, options: &Options, font: &Font, area
         size = (CAPTION * area.width() / wide).clamp(0.7 * CAPTION, CAPTION);
     }
     let title = font.shortened(&figure.title, size, area.width());
-    scene.text(Text::new(title, (area.right, baseline), size, Anchor::End));
+    scene.text(&Text::new(title, (area.right, baseline), size, Anchor::End));
     baseline - area.top + GAP
 }
 
@@ -163,31 +160,25 @@ fn room_for_legend(panel: &mut Panel, frame: &Box2, size: (f64, f64)) -> Option<
 /// Returns the frame of a panel in its cell, inside labels and titles.
 fn frame_of(panel: &Panel, font: &Font, cell: &Box2) -> Box2 {
     let below = GAP + LABEL + GAP + TITLE;
-    let labels = y_ticks(panel, cell.height() - below);
+    let labels = y_ticks(&panel.y, cell.height() - below);
     let power = if labels.power.is_some() { LABEL + GAP } else { 0.0 };
-    let widest = labels.major.iter().map(|(_, label)| font.width(label, LABEL)).fold(0.0, f64::max);
     let title = if panel.y.title.is_empty() { 0.0 } else { TITLE + GAP };
-    let left = cell.left + (title + widest.min(0.4 * cell.width()) + GAP).min(0.6 * cell.width());
+    let left = cell.left + (title + widest(&labels, font).min(0.4 * cell.width()) + GAP).min(0.6 * cell.width());
     let mut right = cell.right;
     if let Some(bar) = &panel.colour_bar {
-        let ticks = bar_ticks(bar, cell.height() - below);
-        let widest = ticks.major.iter().map(|(_, label)| font.width(label, LABEL)).fold(0.0, f64::max);
-        right -= BAR_GAP + BAR + GAP + widest + GAP + TITLE;
+        let ticks = y_ticks(&bar.axis, cell.height() - below);
+        right -= BAR_GAP + BAR + GAP + widest(&ticks, font) + GAP + TITLE;
     }
     Box2 { left, top: cell.top + power, right, bottom: cell.bottom - below }
 }
 
-fn y_ticks(panel: &Panel, height: f64) -> Ticks {
-    ticks(&panel.y, &|major| spread(major) * height > 1.7 * LABEL)
+/// The width of the longest label.
+fn widest(ticks: &Ticks, font: &Font) -> f64 {
+    ticks.major.iter().map(|(_, label)| font.width(label, LABEL)).fold(0.0, f64::max)
 }
 
-fn bar_ticks(bar: &ColourBar, height: f64) -> Ticks {
-    ticks(&bar.axis, &|major| spread(major) * height > 1.7 * LABEL)
-}
-
-/// The least distance of two labels, in lengths of the axis.
-fn spread(major: &[(f64, String)]) -> f64 {
-    major.windows(2).map(|pair| (pair[1].0 - pair[0].0).abs()).fold(1.0, f64::min)
+fn y_ticks(axis: &Axis, height: f64) -> Ticks {
+    ticks(axis, &|major| major.windows(2).all(|pair| (pair[1].0 - pair[0].0).abs() * height > 1.7 * LABEL))
 }
 
 fn x_ticks(panel: &Panel, width: f64, font: &Font) -> Ticks {
@@ -200,9 +191,9 @@ fn x_ticks(panel: &Panel, width: f64, font: &Font) -> Ticks {
 }
 
 fn draw_axes(scene: &mut Scene, panel: &Panel, frame: &Box2, font: &Font, cell: &Box2) {
-    let (x_ticks, y_ticks) = (x_ticks(panel, frame.width(), font), y_ticks(panel, frame.height()));
+    let (x_ticks, y_ticks) = (x_ticks(panel, frame.width(), font), y_ticks(&panel.y, frame.height()));
     let inside = |position: &f64| (-1e-6..=1.0 + 1e-6).contains(position);
-    let mut tick = |from: Place, to: Place| scene.stroke(Path::open([from, to]), Colour::BLACK, 1.0);
+    let mut tick = |from: Place, to: Place| scene.stroke(&Path::open(&[from, to]), Line::solid(Colour::BLACK, 1.0));
     let positions = |ticks: &Ticks, has_marks: bool| -> Vec<(f64, f64)> {
         let major = ticks.major.iter().map(|(position, _)| (*position, MAJOR));
         let minor = ticks.minor.iter().map(|position| (*position, MINOR));
@@ -218,38 +209,40 @@ fn draw_axes(scene: &mut Scene, panel: &Panel, frame: &Box2, font: &Font, cell: 
         tick((frame.left, y), (frame.left + length, y));
         tick((frame.right, y), (frame.right - length, y));
     }
-    scene.stroke(frame.path(), Colour::BLACK, FRAME);
+    scene.stroke(&frame.path(), Line::solid(Colour::BLACK, FRAME));
     let below = frame.bottom + GAP + CAP * LABEL;
     for (position, label) in x_ticks.major.iter().filter(|(position, _)| inside(position)) {
         // A label at the end stays in the picture.
         let half = font.width(label, LABEL) / 2.0;
         let x = (frame.left + position * frame.width()).clamp(cell.left + half - GAP, cell.right + 2.0 * GAP - half);
-        scene.text(Text::new(label.clone(), (x, below), LABEL, Anchor::Middle));
+        scene.text(&Text::new(label.clone(), (x, below), LABEL, Anchor::Middle));
     }
     let widest = 0.4 * cell.width();
     for (position, label) in y_ticks.major.iter().filter(|(position, _)| inside(position)) {
         let y = frame.bottom - position * frame.height() + CAP * LABEL / 2.0;
         let label = font.shortened(label, LABEL, widest);
-        scene.text(Text::new(label, (frame.left - GAP, y), LABEL, Anchor::End));
+        scene.text(&Text::new(label, (frame.left - GAP, y), LABEL, Anchor::End));
     }
     if let Some(power) = y_ticks.power {
         let label = power_label(power);
-        scene.text(Text::new(label, (frame.left, frame.top - GAP), LABEL, Anchor::Start));
+        scene.text(&Text::new(label, (frame.left, frame.top - GAP), LABEL, Anchor::Start));
     }
-    let mut title = panel.x.title.clone();
-    if let Some(power) = x_ticks.power {
-        title.push_str(&format!("  {}", power_label(power)));
-    }
+    let title = title_of(&panel.x, &x_ticks);
     let at = (frame.right, below + GAP + CAP * TITLE + 3.0);
-    scene.text(fitted(&title, at, frame.right - cell.left, font));
+    scene.text(&fitted(&title, at, frame.right - cell.left, font));
     // Below the letters' depth there is still the margin of the cell.
     let at = (cell.left + CAP * TITLE, frame.top);
-    scene.text(Text { is_vertical: true, ..fitted(&panel.y.title, at, frame.height(), font) });
+    scene.text(&Text { turn: VERTICAL, ..fitted(&panel.y.title, at, frame.height(), font) });
 }
 
 /// The common factor of labels.
 fn power_label(power: i32) -> String {
     format!("×10^{{{}}}", signed(&power.to_string()))
+}
+
+/// The title of an axis with the common factor of its labels.
+fn title_of(axis: &Axis, ticks: &Ticks) -> String {
+    ticks.power.map_or_else(|| axis.title.clone(), |power| format!("{} {}", axis.title, power_label(power)))
 }
 
 /// A title that ends at a place, in smaller letters or shortened if it has no room.
@@ -266,22 +259,18 @@ fn draw_bar(scene: &mut Scene, bar: &ColourBar, frame: &Box2, font: &Font) {
     for step in 0..STEPS {
         let edge = |step: usize| area.bottom - area.height() * step as f64 / STEPS as f64;
         let cell = Box2 { top: edge(step + 1), bottom: edge(step), ..area };
-        scene.crisp(cell.path(), bar.scale.at((step as f64 + 0.5) / STEPS as f64));
+        scene.crisp(&cell.path(), bar.scale.at((step as f64 + 0.5) / STEPS as f64));
     }
-    scene.stroke(area.path(), Colour::BLACK, FRAME);
-    let ticks = bar_ticks(bar, frame.height());
-    let mut widest: f64 = 0.0;
+    scene.stroke(&area.path(), Line::solid(Colour::BLACK, FRAME));
+    let ticks = y_ticks(&bar.axis, frame.height());
     for (position, label) in &ticks.major {
         let y = area.bottom - position * area.height();
-        scene.stroke(Path::open([(area.right, y), (area.right - MAJOR / 2.0, y)]), Colour::BLACK, 1.0);
+        let tick = [(area.right, y), (area.right - MAJOR / 2.0, y)];
+        scene.stroke(&Path::open(&tick), Line::solid(Colour::BLACK, 1.0));
         let at = (area.right + GAP, y + CAP * LABEL / 2.0);
-        widest = widest.max(font.width(label, LABEL));
-        scene.text(Text::new(label.clone(), at, LABEL, Anchor::Start));
+        scene.text(&Text::new(label.clone(), at, LABEL, Anchor::Start));
     }
-    let mut title = bar.axis.title.clone();
-    if let Some(power) = ticks.power {
-        title = format!("{title}  {}", power_label(power));
-    }
-    let at = (area.right + GAP + widest + GAP + CAP * TITLE, frame.top);
-    scene.text(Text { is_vertical: true, ..fitted(&title, at, frame.height(), font) });
+    let title = title_of(&bar.axis, &ticks);
+    let at = (area.right + GAP + widest(&ticks, font) + GAP + CAP * TITLE, frame.top);
+    scene.text(&Text { turn: VERTICAL, ..fitted(&title, at, frame.height(), font) });
 }

@@ -1,10 +1,10 @@
 //! Legends: a box inside a frame, or lines above it.
 
 use crate::colour::Colour;
-use crate::draw::{marker, stroke};
+use crate::draw::marker;
 use crate::font::{CAP, Font};
 use crate::panel::{Entry, Key, Line};
-use crate::scene::{Anchor, Box2, Place, Scene, Text};
+use crate::scene::{Anchor, Box2, Path, Place, Scene, Text};
 
 const SIZE: f64 = 14.0;
 /// Height of a row, width of a key, and the gap between a key and its name.
@@ -49,7 +49,7 @@ pub(crate) fn draw_box(scene: &mut Scene, entries: &[Entry], font: &Font, (x, y)
 
 fn draw_entry(scene: &mut Scene, entry: &Entry, font: &Font, (x, y): Place, longest: f64) {
     let centre = x + KEY / 2.0;
-    let line = |scene: &mut Scene, line: Line| stroke(scene, vec![(x, y), (x + KEY, y)], line);
+    let line = |scene: &mut Scene, line: Line| scene.stroke(&Path::open(&[(x, y), (x + KEY, y)]), line);
     match entry.key {
         Key::Marker(mark) => marker(scene, (centre, y), mark),
         Key::Line(style) => line(scene, style),
@@ -59,12 +59,12 @@ fn draw_entry(scene: &mut Scene, entry: &Entry, font: &Font, (x, y): Place, long
         }
         Key::Area(colour) => {
             let area = Box2 { left: x + 3.0, top: y - 6.0, right: x + KEY - 3.0, bottom: y + 6.0 };
-            scene.fill(area.path(), colour);
-            scene.stroke(area.path(), Colour::BLACK, 0.5);
+            scene.fill(&area.path(), colour);
+            scene.stroke(&area.path(), Line::solid(Colour::BLACK, 0.5));
         }
     }
     let name = font.shortened(&entry.name, SIZE, longest);
-    scene.text(Text::new(name, (x + KEY + GAP, y + CAP * SIZE / 2.0), SIZE, Anchor::Start));
+    scene.text(&Text::new(name, (x + KEY + GAP, y + CAP * SIZE / 2.0), SIZE, Anchor::Start));
 }
 
 /// Draws entries in lines from left to right below `top`; returns the height that they take.
@@ -81,7 +81,7 @@ pub(crate) fn draw_lines(scene: &mut Scene, entries: &[Entry], font: &Font, area
         let middle = area.top + ROW * (row as f64 + 0.5);
         if row == most {
             let more = format!("and {} more", entries.len() - number);
-            scene.text(Text::new(more, (x, middle + CAP * SIZE / 2.0), SIZE, Anchor::Start));
+            scene.text(&Text::new(more, (x, middle + CAP * SIZE / 2.0), SIZE, Anchor::Start));
             return ROW * (row + 1) as f64;
         }
         draw_entry(scene, entry, font, (x, middle), longest);

@@ -30,6 +30,7 @@ mod format;
 mod layout;
 mod legend;
 mod panel;
+mod pdf;
 mod scene;
 #[cfg(test)]
 mod tests;

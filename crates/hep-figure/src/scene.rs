@@ -1,7 +1,13 @@
-//! The areas, lines and texts of a picture, without axes and independent of formats.
+//! The areas, lines and texts of a picture as SVG, without axes. Texts stay texts.
 
 use crate::colour::Colour;
-use crate::font::{CAP, DEPTH, Font};
+use crate::font::{BASE, runs};
+use crate::panel::Line;
+
+/// Verdana has the widths of DejaVu Sans.
+const FAMILY: &str = "'DejaVu Sans', Verdana, sans-serif";
+/// Width of the stroke that makes letters bold, in units of the size.
+const BOLD: f64 = 0.05;
 
 pub(crate) type Place = (f64, f64);
 
@@ -33,180 +39,145 @@ impl Box2 {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Segment {
-    Move(Place),
-    Line(Place),
-    Cubic(Place, Place, Place),
-    Close,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Path(pub(crate) Vec<Segment>);
+/// The data of a path.
+pub(crate) struct Path(String);
 
 impl Path {
-    pub(crate) fn open(places: impl IntoIterator<Item = Place>) -> Self {
-        let mut path = Self::default();
-        for place in places {
-            if path.0.is_empty() { path.move_to(place) } else { path.line_to(place) }
-        }
-        path
+    pub(crate) fn open(places: &[Place]) -> Self {
+        let places: Vec<String> = places.iter().map(|&(x, y)| format!("{} {}", short(x), short(y))).collect();
+        Self(format!("M{}", places.join("L")))
     }
 
     pub(crate) fn closed(places: &[Place]) -> Self {
-        let mut path = Self::open(places.iter().copied());
-        path.close();
-        path
+        Self(Self::open(places).0 + "Z")
     }
 
     pub(crate) fn circle((x, y): Place, r: f64) -> Self {
-        // Control points of a quarter of a circle.
-        let k = 0.552_284_75 * r;
-        let mut path = Self::default();
-        path.move_to((x + r, y));
-        path.cubic_to((x + r, y + k), (x + k, y + r), (x, y + r));
-        path.cubic_to((x - k, y + r), (x - r, y + k), (x - r, y));
-        path.cubic_to((x - r, y - k), (x - k, y - r), (x, y - r));
-        path.cubic_to((x + k, y - r), (x + r, y - k), (x + r, y));
-        path.close();
-        path
-    }
-
-    pub(crate) fn move_to(&mut self, to: Place) {
-        self.0.push(Segment::Move(to));
-    }
-
-    pub(crate) fn line_to(&mut self, to: Place) {
-        self.0.push(Segment::Line(to));
-    }
-
-    pub(crate) fn quad_to(&mut self, control: Place, to: Place) {
-        let from = match self.0.last() {
-            Some(&(Segment::Move(at) | Segment::Line(at) | Segment::Cubic(_, _, at))) => at,
-            _ => control,
-        };
-        let third = |end: Place| (end.0 + 2.0 / 3.0 * (control.0 - end.0), end.1 + 2.0 / 3.0 * (control.1 - end.1));
-        self.0.push(Segment::Cubic(third(from), third(to), to));
-    }
-
-    pub(crate) fn cubic_to(&mut self, first: Place, second: Place, to: Place) {
-        self.0.push(Segment::Cubic(first, second, to));
-    }
-
-    pub(crate) fn close(&mut self) {
-        self.0.push(Segment::Close);
+        let [left, right, y, r] = [x - r, x + r, y, r].map(short);
+        Self(format!("M{right} {y}A{r} {r} 0 0 1 {left} {y}A{r} {r} 0 0 1 {right} {y}Z"))
     }
 }
 
 /// Where the anchor of a text is on its line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Anchor {
     Start,
     Middle,
     End,
 }
 
-impl Anchor {
-    /// The part of the text before the anchor.
-    pub(crate) fn share(self) -> f64 {
-        match self {
-            Self::Start => 0.0,
-            Self::Middle => 0.5,
-            Self::End => 1.0,
-        }
-    }
-}
+/// Turns of a text around its anchor: vertical text reads upwards.
+pub(crate) const VERTICAL: &str = " rotate(-90)";
+pub(crate) const OBLIQUE: &str = " skewX(-11.3)";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Weight {
-    Regular,
-    Bold,
-    Oblique,
-}
-
-/// A line of text. Vertical text reads upwards.
-#[derive(Clone, Debug, PartialEq)]
+/// A line of text.
+#[derive(Clone, Debug)]
 pub(crate) struct Text {
     pub(crate) text: String,
     /// The anchor on the baseline.
     pub(crate) at: Place,
     pub(crate) size: f64,
     pub(crate) anchor: Anchor,
-    pub(crate) weight: Weight,
-    pub(crate) is_vertical: bool,
-    pub(crate) colour: Colour,
+    pub(crate) turn: &'static str,
+    pub(crate) is_bold: bool,
 }
 
 impl Text {
     pub(crate) fn new(text: impl Into<String>, at: Place, size: f64, anchor: Anchor) -> Self {
-        let (weight, is_vertical, colour) = (Weight::Regular, false, Colour::BLACK);
-        Self { text: text.into(), at, size, anchor, weight, is_vertical, colour }
+        Self { text: text.into(), at, size, anchor, turn: "", is_bold: false }
     }
-
-    /// Returns the area that the text covers.
-    pub(crate) fn area(&self, font: &Font) -> Box2 {
-        let width = font.width(&self.text, self.size);
-        let start = -self.anchor.share() * width;
-        // Digits have no depth.
-        let is_number = self.text.chars().all(|letter| letter.is_ascii_digit() || ".\u{2212}".contains(letter));
-        let (ascent, depth) = (CAP * self.size, if is_number { 0.0 } else { DEPTH * self.size });
-        let (x, y) = self.at;
-        if self.is_vertical {
-            Box2 { left: x - ascent, right: x + depth, top: y - start - width, bottom: y - start }
-        } else {
-            Box2 { left: x + start, right: x + start + width, top: y - ascent, bottom: y + depth }
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Stroke {
-    pub(crate) colour: Colour,
-    pub(crate) width: f64,
-    /// Dash and gap.
-    pub(crate) dash: Option<[f64; 2]>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Shape {
-    /// A crisp area has no smooth edges: neighbours leave no seam.
-    Fill {
-        path: Path,
-        colour: Colour,
-        is_crisp: bool,
-    },
-    Stroke(Path, Stroke),
-    Text(Text),
-    /// Clips the following shapes to this box, until the next clip.
-    Clip(Option<Box2>),
 }
 
 /// A picture in units of its layout.
-#[derive(Clone, Debug, Default)]
 pub(crate) struct Scene {
     pub(crate) width: f64,
     pub(crate) height: f64,
-    pub(crate) shapes: Vec<Shape>,
+    body: String,
+    clips: usize,
 }
 
 impl Scene {
-    pub(crate) fn fill(&mut self, path: Path, colour: Colour) {
-        self.shapes.push(Shape::Fill { path, colour, is_crisp: false });
+    pub(crate) fn new((width, height): (f64, f64)) -> Self {
+        Self { width, height, body: String::new(), clips: 0 }
     }
 
-    pub(crate) fn crisp(&mut self, path: Path, colour: Colour) {
-        self.shapes.push(Shape::Fill { path, colour, is_crisp: true });
+    /// Returns the SVG in this size \[pixels\].
+    pub(crate) fn svg(&self, (width, height): (u32, u32)) -> String {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {} {}\" \
+             font-family=\"{FAMILY}\" stroke-linejoin=\"bevel\">\n\
+             <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",
+            short(self.width),
+            short(self.height),
+            self.body
+        )
     }
 
-    pub(crate) fn stroke(&mut self, path: Path, colour: Colour, width: f64) {
-        self.shapes.push(Shape::Stroke(path, Stroke { colour, width, dash: None }));
+    pub(crate) fn fill(&mut self, path: &Path, colour: Colour) {
+        self.body += &format!("<path d=\"{}\"{}/>\n", path.0, paint("fill", colour));
     }
 
-    pub(crate) fn text(&mut self, text: Text) {
-        self.shapes.push(Shape::Text(text));
+    /// Fills an area without smooth edges: neighbours leave no seam.
+    pub(crate) fn crisp(&mut self, path: &Path, colour: Colour) {
+        let fill = paint("fill", colour);
+        self.body += &format!("<path d=\"{}\"{fill} shape-rendering=\"crispEdges\"/>\n", path.0);
     }
 
-    pub(crate) fn clip(&mut self, clip: Option<Box2>) {
-        self.shapes.push(Shape::Clip(clip));
+    pub(crate) fn stroke(&mut self, path: &Path, line: Line) {
+        let (path, stroke, width) = (&path.0, paint("stroke", line.colour), short(line.width));
+        let dash = line.dash.map(|[on, off]| format!(" stroke-dasharray=\"{} {}\"", short(on), short(off)));
+        let dash = dash.unwrap_or_default();
+        self.body += &format!("<path d=\"{path}\" fill=\"none\"{stroke} stroke-width=\"{width}\"{dash}/>\n");
     }
+
+    /// Clips the shapes up to `end_clip` to a box.
+    pub(crate) fn begin_clip(&mut self, clip: &Box2) {
+        self.clips += 1;
+        let (id, path) = (self.clips, clip.path().0);
+        self.body +=
+            &format!("<clipPath id=\"c{id}\"><path d=\"{path}\"/></clipPath>\n<g clip-path=\"url(#c{id})\">\n");
+    }
+
+    pub(crate) fn end_clip(&mut self) {
+        self.body += "</g>\n";
+    }
+
+    pub(crate) fn text(&mut self, text: &Text) {
+        let (x, y, size) = (short(text.at.0), short(text.at.1), short(text.size));
+        let anchor = match text.anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        // A stroke: letters of a bold font would be wider.
+        let width = short(BOLD * text.size);
+        let bold = if text.is_bold { format!(" stroke=\"#000000\" stroke-width=\"{width}\"") } else { String::new() };
+        let turn = text.turn;
+        self.body += &format!("<text transform=\"translate({x} {y}){turn}\" font-size=\"{size}\"{anchor}{bold}>");
+        let mut baseline = BASE.0;
+        for (run, level) in runs(&text.text) {
+            // XML has no other control characters.
+            let run = run.replace(char::is_control, " ").replace('&', "&amp;").replace('<', "&lt;");
+            let (down, size) = (short(text.size * (baseline - level.0)), short(text.size * level.1));
+            if baseline == BASE.0 && level == BASE {
+                self.body += &run;
+            } else {
+                self.body += &format!("<tspan dy=\"{down}\" font-size=\"{size}\">{run}</tspan>");
+            }
+            baseline = level.0;
+        }
+        self.body += "</text>\n";
+    }
+}
+
+fn paint(of: &str, colour: Colour) -> String {
+    let ([r, g, b], alpha) = (colour.rgb, short(colour.alpha));
+    let opacity = if alpha < 1.0 { format!(" {of}-opacity=\"{alpha}\"") } else { String::new() };
+    format!(" {of}=\"#{r:02x}{g:02x}{b:02x}\"{opacity}")
+}
+
+/// A number to a hundredth: longer numbers make larger files.
+fn short(value: f64) -> f64 {
+    // There is no -0.
+    (value * 100.0).round() / 100.0 + 0.0
 }

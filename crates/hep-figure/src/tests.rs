@@ -1,6 +1,5 @@
-use crate::font::Font;
-use crate::layout;
-use crate::scene::{Box2, Shape};
+use resvg::usvg::{Group, Node, Rect};
+
 use crate::*;
 
 fn panel(points: Vec<Point>) -> Panel {
@@ -20,19 +19,26 @@ fn figure(points: Vec<Point>) -> Figure {
     figure
 }
 
-/// Texts of a layout, and the areas that they cover.
-fn texts(figure: &Figure, options: &Options) -> (Vec<(String, Box2)>, (f64, f64)) {
-    let font = Font::load().expect("the font");
-    let figure = figure.with(options).expect("options");
-    let natural = figure.natural_size();
-    let (width, height) = options.size.map_or(natural, |(w, h)| (f64::from(w), f64::from(h)));
-    let scale = (width / natural.0).min(height / natural.1);
-    let scene = layout::scene(&figure, options, &font, (width / scale, height / scale));
-    let texts = scene.shapes.iter().filter_map(|shape| match shape {
-        Shape::Text(text) if !text.text.is_empty() => Some((text.text.clone(), text.area(&font))),
-        _ => None,
-    });
-    (texts.collect(), (scene.width, scene.height))
+/// Texts of a picture, the areas that their letters cover, and the size of the picture.
+fn texts(figure: &Figure, options: &Options) -> (Vec<(String, Rect)>, (f32, f32)) {
+    fn collect(group: &Group, texts: &mut Vec<(String, Rect)>) {
+        for node in group.children() {
+            match node {
+                Node::Group(group) => collect(group, texts),
+                Node::Text(text) => {
+                    let words = text.chunks().iter().map(|chunk| chunk.text()).collect();
+                    let area = text.flattened().bounding_box().transform(text.abs_transform()).expect("an area");
+                    texts.push((words, area));
+                }
+                _ => {}
+            }
+        }
+    }
+    let svg = String::from_utf8(figure.render(Format::Svg, options).expect("drawn")).expect("UTF-8");
+    let tree = format::tree(&svg).expect("a picture");
+    let mut texts = Vec::new();
+    collect(tree.root(), &mut texts);
+    (texts, (tree.size().width(), tree.size().height()))
 }
 
 #[test]
@@ -51,13 +57,14 @@ fn texts_stay_in_the_picture_and_apart_at_every_size() {
                 let (texts, (width, height)) = texts(figure, &options);
                 assert!(texts.len() > 8, "{texts:?}");
                 for (number, (text, area)) in texts.iter().enumerate() {
-                    let inside = area.left >= 0.0 && area.top >= 0.0 && area.right <= width && area.bottom <= height;
-                    assert!(inside, "{size:?} {log} {text}: {area:?} in {width} x {height}");
+                    let is_inside =
+                        area.left() >= 0.0 && area.top() >= 0.0 && area.right() <= width && area.bottom() <= height;
+                    assert!(is_inside, "{size:?} {log} {text}: {area:?} in {width} x {height}");
                     for (other, taken) in &texts[..number] {
-                        let apart = area.left >= taken.right
-                            || area.right <= taken.left
-                            || area.top >= taken.bottom
-                            || area.bottom <= taken.top;
+                        let apart = area.left() >= taken.right()
+                            || area.right() <= taken.left()
+                            || area.top() >= taken.bottom()
+                            || area.bottom() <= taken.top();
                         assert!(apart, "{size:?} {log}: {text} {area:?} on {other} {taken:?}");
                     }
                 }
@@ -103,6 +110,18 @@ fn dots_make_pixels_and_not_inches() {
     assert_eq!(reader.info().pixel_dims.map(|dims| dims.xppu), Some(11_811));
     let pdf = figure(vec![]).render(Format::Pdf, &options).expect("drawn");
     assert!(String::from_utf8_lossy(&pdf).contains("/MediaBox [0 0 144 108]"));
+}
+
+#[test]
+fn a_pdf_has_the_outlines_of_texts_and_the_same_bytes_every_time() {
+    let drawn = |title: &str| {
+        let mut figure = Figure { title: title.to_owned(), ..figure(vec![]) };
+        let bar = |alpha| Layer::Bars(vec![[(-10.0, 0.1), (10.0, 0.2)]], Colour::BLACK.with_alpha(alpha));
+        figure.panels[0].layers.extend([0.2, 0.4, 0.6, 0.8].map(bar));
+        figure.render(Format::Pdf, &Options::default()).expect("drawn")
+    };
+    assert!(drawn("sphinx of black quartz").len() > drawn("").len() + 500);
+    assert_eq!(drawn("sphinx"), drawn("sphinx"));
 }
 
 #[test]

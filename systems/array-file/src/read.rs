@@ -61,49 +61,12 @@ impl ArrayFile {
         self.zip.file_names().flatten().filter_map(|entry| entry.strip_suffix(".npy").map(str::to_owned))
     }
 
-    /// Reads the bytes of an array and its header.
-    fn bytes(&mut self, name: &str) -> Result<(npyz::NpyHeader, Vec<u8>), Error> {
-        let path = self.path.clone();
-        let wrong = |what: String| Error { path: path.clone(), what: format!("`{name}`: {what}") };
-        let mut entry = self
-            .zip
-            .by_name(&format!("{name}.npy"))
-            .map_err(|_| Error { path: path.clone(), what: format!("there is no array `{name}`") })?;
-        let mut bytes = Vec::new();
-        let size = entry.size();
-        // Reading one byte beyond the array reaches its end, where the checksum is verified.
-        entry
-            .by_ref()
-            .take(size.saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(|source| wrong(source.to_string()))?;
-        let mut rest = &bytes[..];
-        let header = npyz::NpyHeader::from_reader(&mut rest).map_err(|source| wrong(source.to_string()))?;
-        if header.order() != npyz::Order::C && header.shape().len() > 1 {
-            return Err(wrong("it is stored by columns (fortran_order), and is wanted by rows".to_owned()));
+    fn read<T>(&mut self, name: &str, decode: impl FnOnce(Raw) -> Decoded<T>) -> Result<(Vec<u64>, Vec<T>), Error> {
+        if !self.has(name) {
+            return Err(self.error(format!("there is no array `{name}`")));
         }
-        let begin = bytes.len() - rest.len();
-        bytes.drain(..begin);
-        Ok((header, bytes))
-    }
-
-    fn decode<T: Deserialize>(
-        &self,
-        name: &str,
-        header: npyz::NpyHeader,
-        bytes: &[u8],
-    ) -> Result<(Vec<u64>, Vec<T>), Error> {
-        let wrong = |what: String| self.error(format!("`{name}`: {what}"));
-        let shape = header.shape().to_vec();
-        // The header is checked against the file's size before memory is allocated.
-        let elements = shape.iter().try_fold(1_u64, |product, &length| product.checked_mul(length));
-        let there = elements.and_then(|elements| elements.checked_mul(size_of::<T>() as u64));
-        if there != Some(bytes.len() as u64) {
-            return Err(wrong(format!("shape {shape:?} does not go with {} bytes of it", bytes.len())));
-        }
-        let array = NpyFile::with_header(header, bytes);
-        let data = array.data::<T>().map_err(|source| wrong(source.to_string()))?;
-        Ok((shape, data.collect::<io::Result<_>>().map_err(|source| wrong(source.to_string()))?))
+        let decoded = bytes(&mut self.zip, name).and_then(decode);
+        decoded.map_err(|what| self.error(format!("`{name}`: {what}")))
     }
 
     /// Reads an array: its shape and its elements, row by row.
@@ -111,8 +74,7 @@ impl ArrayFile {
     /// # Errors
     /// If the array is missing, damaged, of another type, or stored by columns.
     pub fn array<T: Deserialize>(&mut self, name: &str) -> Result<(Vec<u64>, Vec<T>), Error> {
-        let (header, bytes) = self.bytes(name)?;
-        self.decode(name, header, &bytes)
+        self.read(name, decode)
     }
 
     /// Reads an array of f32 or f64.
@@ -120,12 +82,10 @@ impl ArrayFile {
     /// # Errors
     /// As [`ArrayFile::array`].
     pub fn floats(&mut self, name: &str) -> Result<(Vec<u64>, Vec<f64>), Error> {
-        let (header, bytes) = self.bytes(name)?;
-        if kind(&header) == Some((TypeChar::Float, 4)) {
-            let (shape, values) = self.decode::<f32>(name, header, &bytes)?;
-            return Ok((shape, values.into_iter().map(f64::from).collect()));
-        }
-        self.decode(name, header, &bytes)
+        self.read(name, |raw| match kind(&raw.0) {
+            Some((TypeChar::Float, 4)) => convert::<f32, _>(raw),
+            _ => decode(raw),
+        })
     }
 
     /// Reads an array of one dimension of integers that are not negative, of 32 or 64 bits.
@@ -133,23 +93,12 @@ impl ArrayFile {
     /// # Errors
     /// As [`ArrayFile::array`]; a negative number.
     pub fn counts(&mut self, name: &str) -> Result<Vec<u64>, Error> {
-        let (header, bytes) = self.bytes(name)?;
-        let negative = |_| self.error(format!("`{name}` has a negative number"));
-        let (shape, values): (Vec<u64>, Vec<u64>) = match kind(&header) {
-            Some((TypeChar::Int, 8)) => {
-                let (shape, values) = self.decode::<i64>(name, header, &bytes)?;
-                (shape, values.into_iter().map(u64::try_from).collect::<Result<_, _>>().map_err(negative)?)
-            }
-            Some((TypeChar::Int, 4)) => {
-                let (shape, values) = self.decode::<i32>(name, header, &bytes)?;
-                (shape, values.into_iter().map(u64::try_from).collect::<Result<_, _>>().map_err(negative)?)
-            }
-            Some((TypeChar::Uint, 4)) => {
-                let (shape, values) = self.decode::<u32>(name, header, &bytes)?;
-                (shape, values.into_iter().map(u64::from).collect())
-            }
-            _ => self.decode::<u64>(name, header, &bytes)?,
-        };
+        let (shape, values) = self.read(name, |raw| match kind(&raw.0) {
+            Some((TypeChar::Int, 8)) => convert::<i64, _>(raw),
+            Some((TypeChar::Int, 4)) => convert::<i32, _>(raw),
+            Some((TypeChar::Uint, 4)) => convert::<u32, _>(raw),
+            _ => decode(raw),
+        })?;
         self.one_dimension(name, &shape)?;
         Ok(values)
     }
@@ -212,6 +161,44 @@ impl ArrayFile {
     }
 }
 
+/// A header, and the bytes that follow it.
+type Raw = (npyz::NpyHeader, Vec<u8>);
+type Decoded<T> = Result<(Vec<u64>, Vec<T>), Box<dyn std::error::Error>>;
+
+fn bytes(zip: &mut ZipArchive<BufReader<File>>, name: &str) -> Result<Raw, Box<dyn std::error::Error>> {
+    let entry = zip.by_name(&format!("{name}.npy"))?;
+    let (mut bytes, size) = (Vec::new(), entry.size());
+    // Reading one byte beyond the array reaches its end, where the checksum is verified.
+    entry.take(size.saturating_add(1)).read_to_end(&mut bytes)?;
+    let mut rest = &bytes[..];
+    let header = npyz::NpyHeader::from_reader(&mut rest)?;
+    if header.order() != npyz::Order::C && header.shape().len() > 1 {
+        return Err("it is stored by columns (fortran_order), and is wanted by rows".into());
+    }
+    let begin = bytes.len() - rest.len();
+    bytes.drain(..begin);
+    Ok((header, bytes))
+}
+
+fn decode<T: Deserialize>((header, bytes): Raw) -> Decoded<T> {
+    let shape = header.shape().to_vec();
+    // The header is checked against the file's size before memory is allocated.
+    let elements = shape.iter().try_fold(1_u64, |product, &length| product.checked_mul(length));
+    let there = elements.and_then(|elements| elements.checked_mul(size_of::<T>() as u64));
+    if there != Some(bytes.len() as u64) {
+        return Err(format!("shape {shape:?} does not go with {} bytes of it", bytes.len()).into());
+    }
+    let data = NpyFile::with_header(header, &bytes[..]).data::<T>()?;
+    Ok((shape, data.collect::<io::Result<_>>()?))
+}
+
+/// Decodes numbers and converts them to another type.
+fn convert<T: Deserialize, U: TryFrom<T>>(raw: Raw) -> Decoded<U> {
+    let (shape, values) = decode::<T>(raw)?;
+    let values: Result<_, _> = values.into_iter().map(U::try_from).collect();
+    Ok((shape, values.map_err(|_| "it has a negative number")?))
+}
+
 /// The kind of an array's numbers and their bytes; None for a record.
 fn kind(header: &npyz::NpyHeader) -> Option<(TypeChar, u64)> {
     match header.dtype() {
@@ -243,7 +230,7 @@ mod tests {
         assert_eq!(file.counts("short").expect("counts"), [7]);
         assert!(file.has("short") && !file.has("long"));
         let error = file.counts("negative").expect_err("refused").to_string();
-        assert!(error.ends_with("a.npz: `negative` has a negative number"), "{error}");
+        assert!(error.ends_with("a.npz: `negative`: it has a negative number"), "{error}");
         assert!(file.floats("signed").is_err());
         assert!(file.bounds("signed", [0, 3], 3).is_ok() && file.bounds("signed", [0, 4], 3).is_err());
     }
