@@ -2,7 +2,11 @@
 //!
 //! The laboratory's command (`lab/src/bench`) has the same options and more measurements, so the
 //! items of this module are public. They change with any release.
-#![allow(missing_docs, reason = "shared with the laboratory's command, and with no other program")]
+#![allow(
+    missing_docs,
+    clippy::len_without_is_empty,
+    reason = "shared with the laboratory's command, and with no other program"
+)]
 
 pub mod check;
 mod flow;

@@ -2,7 +2,7 @@
 //! `scripts/check-style` checks links and style, and `scripts/test-docs` runs the blocks of the
 //! pages.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn book() -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder of the book") {
             let path = entry.expect("an entry").path();
-            if path.is_dir() && !path.ends_with("lab") {
+            if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "md") {
                 pages.push(path);
@@ -57,6 +57,71 @@ fn blocks(text: &str) -> Vec<(Option<String>, String)> {
         }
     }
     blocks
+}
+
+/// A subcommand's options, and whether each takes a value.
+type Options = BTreeMap<String, bool>;
+
+/// Reads `--help` of a subcommand, or of `plot histogram` and the like. None if the subcommand does
+/// not exist.
+fn options(subcommand: &str) -> Option<Options> {
+    let words: Vec<&str> = subcommand.split(' ').chain(["--help"]).collect();
+    let output = zfinder(&words);
+    if output.status.code() != Some(0) {
+        return None;
+    }
+    let mut options = Options::from([("--help".into(), false), ("--version".into(), false)]);
+    for line in stdout(&output).lines() {
+        // `  -o, --output <FILE>`: the first word of a description is not an option.
+        let Some(first) = line.split_whitespace().next().filter(|first| first.starts_with('-')) else { continue };
+        if line.len() - line.trim_start().len() > 6 {
+            continue;
+        }
+        let takes_value = line.contains('<');
+        for word in line.split_whitespace().take_while(|word| word.starts_with('-')) {
+            options.insert(name(word), takes_value);
+        }
+        options.insert(name(first), takes_value);
+    }
+    Some(options)
+}
+
+/// Returns the name in `--output,`, `--verbose...` or `--show[=<N>]`.
+fn name(word: &str) -> String {
+    word.split('[').next().unwrap_or(word).trim_end_matches([',', '.']).to_owned()
+}
+
+/// Returns the command lines of zfinder that a page quotes, without comments and with continued
+/// lines joined.
+fn quoted(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (block, piece) in blocks(text) {
+        if block.is_none() {
+            let quoted = piece.split('`').skip(1).step_by(2).filter(|code| code.starts_with("zfinder "));
+            lines.extend(quoted.map(|code| code.replace('\n', " ")));
+            continue;
+        }
+        let Some("" | "sh" | "bash" | "console") = block.as_deref() else { continue };
+        for line in piece.replace("\\\n", " ").lines() {
+            // In a session, lines without a prompt are output.
+            if block.as_deref() == Some("console") && !line.starts_with("$ ") {
+                continue;
+            }
+            for part in line.split('|').map(str::trim) {
+                let part = part.strip_prefix("$ ").unwrap_or(part);
+                let part = match part.strip_prefix("cargo run") {
+                    // The laboratory and the sister systems have their own tests.
+                    Some(rest) if ["--example", "--manifest-path"].iter().all(|of| !rest.contains(of)) => {
+                        rest.split_once(" -- ").map(|(_, rest)| rest)
+                    }
+                    _ => part.strip_prefix("zfinder "),
+                };
+                lines.extend(part.map(|part| format!("zfinder {part}")));
+            }
+        }
+    }
+    let without_comment = |line: String| line.split(" #").next().unwrap_or_default().trim().to_owned();
+    lines.into_iter().map(without_comment).collect()
 }
 
 #[test]
