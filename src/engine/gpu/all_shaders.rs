@@ -1,7 +1,5 @@
 //! Every assembled shader, for those who compile all of them: tests, and other compilers of WGSL.
 
-use std::collections::HashSet;
-
 use kernel_host::Source;
 
 use crate::config::{Extrapolation, Triplets, Weighting};
@@ -62,8 +60,9 @@ pub(crate) fn kernels(variant: Variant) -> Vec<Source> {
 }
 
 /// Kernel and WGSL of every shader of a precision, each once.
+#[cfg(feature = "internals")]
 pub fn shader_sources(precision: Precision) -> Vec<(String, String)> {
-    let mut seen = HashSet::new();
+    let mut seen = std::collections::HashSet::new();
     let variants = variants().into_iter().filter(|variant| variant.precision == precision);
     let sources = variants.flat_map(kernels).map(|source| (source.kernel().to_owned(), source.text()));
     sources.filter(|source| seen.insert(source.clone())).collect()
