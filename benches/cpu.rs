@@ -8,8 +8,9 @@ use std::num::NonZeroUsize;
 
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher};
+use zfinder::config::Triplets;
 use zfinder::internals::Stages;
-use zfinder::{Config, Detector, Engine, RoiBatch, RoiResult, Triplets, ZFinder};
+use zfinder::{Config, Detector, Engine, Preset, RoiBatch, RoiResult, ZFinder};
 use zfinder_study::simulate::Simulation;
 
 #[global_allocator]
@@ -52,7 +53,7 @@ impl fmt::Display for Case {
 
 impl Case {
     fn config(self) -> Config {
-        Config { triplets: self.triplets, ..Config::default() }
+        Config::preset(Preset::Default).with(|c| c.triplets = self.triplets)
     }
 
     fn batch(self, rois: usize) -> RoiBatch {
@@ -76,14 +77,17 @@ impl Case {
     /// Returns the pairs with z12 within the range, of all RoIs of a batch.
     fn pairs(self, batch: &RoiBatch) -> u64 {
         let detector = Detector::atlas2010();
-        let pairs =
-            |roi| Stages::new(&Config::default(), &detector, batch, roi).expect("a valid configuration").entries();
+        let pairs = |roi| {
+            Stages::new(&Config::preset(Preset::Default), &detector, batch, roi)
+                .expect("a valid configuration")
+                .entries()
+        };
         (0..batch.len()).map(pairs).sum()
     }
 
     fn finder(self, engine: Engine, threads: usize) -> ZFinder {
         let threads = NonZeroUsize::new(threads).expect("threads");
-        let finder = ZFinder::builder().config(self.config()).engine(engine).threads(threads);
+        let finder = ZFinder::builder(Detector::atlas2010()).config(self.config()).engine(engine).threads(threads);
         finder.build().expect("a valid configuration")
     }
 }

@@ -19,9 +19,8 @@ use std::mem;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use zfinder::{
-    Config, DefaultWindow, Detector, Engine, RoiBatch, RoiDescriptor, RoiResult, RoiView, Spacepoint, Triplets, ZFinder,
-};
+use zfinder::config::{DefaultWindow, Triplets};
+use zfinder::{Config, Detector, Engine, Preset, RoiBatch, RoiDescriptor, RoiResult, RoiView, Spacepoint, ZFinder};
 use zfinder_study::simulate::Simulation;
 
 /// A row of the experiment's times, on one core of a server \[us an RoI\].
@@ -68,13 +67,16 @@ fn main() {
 }
 
 fn measure(row: &Row, rounds: usize) {
-    let config = Config { triplets: row.triplets, phi_window: DefaultWindow::Spacepoints, ..Config::default() };
+    let config = Config::preset(Preset::Default).with(|c| {
+        c.triplets = row.triplets;
+        c.phi_window = DefaultWindow::Spacepoints;
+    });
     // The plain program is slow, and threads need work.
     let (few, many) = if row.highlum { (8, 64) } else { (64, 2048) };
     let (few, many) = (rois(row.highlum, few), rois(row.highlum, many));
     let finder = |engine, threads| {
         let threads = NonZeroUsize::new(threads).expect("threads");
-        let finder = ZFinder::builder().config(config.clone()).engine(engine).threads(threads);
+        let finder = ZFinder::builder(Detector::atlas2010()).config(config.clone()).engine(engine).threads(threads);
         finder.build().expect("a valid configuration")
     };
     let (one, two, reference) = (finder(Engine::Cpu, 1), finder(Engine::Cpu, 2), finder(Engine::Reference, 1));

@@ -7,7 +7,7 @@
 use std::error::Error;
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use zfinder::{Roi, RoiBatch, SearchedBatch, Stream, StreamOptions, ZFinder};
+use zfinder::{Detector, Roi, RoiBatch, SearchedBatch, Stream, StreamOptions, ZFinder};
 use zfinder_study::simulate::Simulation;
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -54,7 +54,7 @@ async fn search(
 async fn main() -> Result<(), Failure> {
     let simulation = Simulation { rois: (BATCHES * ROIS) as usize, ..Simulation::lowlum() };
     // Building compiles shaders, which takes long, so it runs outside the executor.
-    let finder = tokio::task::spawn_blocking(|| ZFinder::builder().build()).await??;
+    let finder = tokio::task::spawn_blocking(|| ZFinder::builder(Detector::atlas2010()).build()).await??;
     let stream = finder.stream(StreamOptions { in_flight: 4 })?;
     println!("{}; {} batches in flight", finder.description(), stream.most_in_flight());
 

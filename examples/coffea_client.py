@@ -1,7 +1,7 @@
 """Finds the vertices of events with coffea's triton wrapper and a running `zfinder serve`.
 
     pip install coffea 'tritonclient[grpc,http]'
-    zfinder serve
+    zfinder serve --detector generic
     python examples/coffea_client.py
 """
 

@@ -15,9 +15,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde::Deserialize;
 use serde_json::Value;
+use zfinder::config::{DefaultWindow, Neighbours, Triplets};
 use zfinder::{
-    Accumulate, AdapterChoice, Config, DefaultWindow, Engine, Neighbours, Precision, RoiBatch, RoiDescriptor, RoiId,
-    RoiResult, Spacepoint, Triplets, Vertex, ZFinder,
+    Accumulate, AdapterChoice, Config, Detector, Engine, Precision, Preset, RoiBatch, RoiDescriptor, RoiId, RoiResult,
+    Spacepoint, Vertex, ZFinder,
 };
 
 #[derive(Parser)]
@@ -113,7 +114,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
             let finder = match known {
                 Some(finder) => finder,
                 None => {
-                    let finder = ZFinder::builder()
+                    let finder = ZFinder::builder(Detector::atlas2010())
                         .config(config)
                         .engine(engine.clone())
                         .accumulate(if args.compare_exchange { Accumulate::CompareExchange } else { Accumulate::Fixed })
@@ -222,7 +223,7 @@ fn pair<A, B>(mut compare: impl FnMut(A, B) -> bool) -> impl FnMut((A, B)) -> bo
 /// Returns the configuration of a case's options, and the RoIs' eta. The error is an option that
 /// this program does not support.
 fn config_of(options: &BTreeMap<String, Value>) -> Result<(Config, f64), String> {
-    let mut config = Config { wrap_full_scan: false, ..Config::default() };
+    let mut config = Config::preset(Preset::Default).with(|c| c.wrap_full_scan = false);
     let mut eta = 0.0;
     for (key, value) in options {
         let number = value.as_f64().ok_or_else(|| format!("option {key} = {value} is no number"))?;

@@ -5,7 +5,7 @@
 
 use std::error::Error;
 
-use zfinder::{Config, Detector, LayerKind, Roi, Spacepoint, Status, Triplets, ZFinder};
+use zfinder::{Config, Detector, LayerKind, Roi, Spacepoint, Status, ZFinder};
 
 /// A telescope about the beam: three pixel barrels, two of short strips, two pixel disks on each
 /// side. `ids` are the (volume, layer) in files; `sensor` is needed only if a configuration uses
@@ -92,8 +92,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let spacepoints = tracks.iter().flat_map(|&(phi, slope)| track(&detector, z_true, phi, slope)).collect();
     let roi = Roi { spacepoints, ..Roi::default() };
 
-    let config = Config { triplets: Triplets::Any, field_t: 1.5, first_layers: 3, ..Config::default() };
-    let finder = ZFinder::builder().config(config).detector(detector.clone()).build()?;
+    let config = Config::default().with(|config| config.field_t = 1.5);
+    let finder = ZFinder::builder(detector.clone()).config(config).build()?;
     println!("{}; detector {}", finder.description(), finder.detector().name());
     let result = finder.find(&roi)?;
     let vertex = result.vertices.first().ok_or_else(|| format!("no vertex: {}", result.status))?;

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use zfinder::{Config, Detector, RoiBatch, Status, Triplets, ZFinder};
+use zfinder::{Detector, RoiBatch, Status, ZFinder};
 use zfinder_io as io;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -15,8 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Once: building checks the configuration, compiles shaders and allocates buffers.
     let detector = Detector::generic();
-    let config = Config { triplets: Triplets::Any, peaks: 3, ..Config::default() };
-    let finder = ZFinder::builder().config(config).detector(detector.clone()).build()?;
+    let finder = ZFinder::builder(detector.clone()).build()?;
     println!("{}", finder.description());
 
     // For each batch: many RoIs in one batch cost little more than one.

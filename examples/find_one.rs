@@ -5,12 +5,12 @@
 
 use std::error::Error;
 
-use zfinder::{Config, PhiWindow, Roi, RoiDescriptor, RoiId, Spacepoint, Status, ZFinder};
+use zfinder::{Detector, PhiWindow, Roi, RoiDescriptor, RoiId, Spacepoint, Status, ZFinder};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // Once: building checks the configuration, and compiles shaders on a GPU. Later calls only
     // search.
-    let finder = ZFinder::builder().config(Config::default()).build()?;
+    let finder = ZFinder::builder(Detector::atlas2010()).build()?;
     println!("{}; detector {}", finder.description(), finder.detector().name());
 
     // Five straight tracks from z = -37.2 mm through the pixel barrels and the first strip barrel
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!((result.spacepoints, result.outside_window), (20, 1));
     let vertex = result.vertices[0];
     println!("z = {:.3} +- {:.3} mm from {} pairs", vertex.z_mm, vertex.z_error_mm, vertex.pairs);
-    assert!((vertex.z_mm - z_true).abs() < 0.01, "{vertex:?}");
+    assert!((vertex.z_mm - z_true).abs() < 0.05, "{vertex:?}");
 
     // An RoI without spacepoints has a status. An error would mean that the search was impossible.
     let nothing = finder.find(&Roi::default())?;

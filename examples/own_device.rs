@@ -6,7 +6,7 @@
 use std::error::Error;
 
 use zfinder::wgpu;
-use zfinder::{Engine, ZFinder};
+use zfinder::{Detector, Engine, ZFinder};
 use zfinder_study::simulate::Simulation;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -35,7 +35,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))?;
 
     // Devices and queues are handles: a clone is the same device. The name appears in messages.
-    let finder = ZFinder::builder().device(&adapter.get_info().name, device.clone(), queue.clone()).build()?;
+    let finder = ZFinder::builder(Detector::atlas2010())
+        .device(&adapter.get_info().name, device.clone(), queue.clone())
+        .build()?;
     println!("{}", finder.description());
 
     let (batch, truth) = Simulation { rois: 20, ..Simulation::lowlum() }.batch();
@@ -53,16 +55,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     device.poll(wgpu::PollType::wait_indefinitely())?;
 
     // The CPU engine finds the same vertices up to the last digits of f32.
-    let on_cpu = ZFinder::builder().engine(Engine::Cpu).build()?.find_batch(&batch)?;
-    let mut largest = 0.0f64;
+    let on_cpu = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?.find_batch(&batch)?;
+    let (mut largest, mut right) = (0.0f64, 0);
     for ((here, there), z_true) in results.iter().zip(&on_cpu).zip(&truth) {
         assert_eq!((here.status, here.vertices.len()), (there.status, there.vertices.len()), "{:?}", here.id);
         for (a, b) in here.vertices.iter().zip(&there.vertices) {
             assert!((a.z_mm - b.z_mm).abs() < 0.01, "{a:?}, on the CPU {b:?}");
             largest = largest.max((a.z_mm - b.z_mm).abs());
         }
-        assert!(here.vertices.first().is_some_and(|vertex| (vertex.z_mm - z_true).abs() < 1.0), "{here:?}, {z_true}");
+        right += usize::from(here.vertices.first().is_some_and(|vertex| (vertex.z_mm - z_true).abs() < 1.0));
     }
+    assert!(right >= 16, "{right} of {} are right", results.len());
     println!("{} RoIs; no vertex differs by more than {largest:.5} mm from the CPU engine's", results.len());
     Ok(())
 }

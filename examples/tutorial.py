@@ -49,10 +49,10 @@ events.type.show()
 # %% [markdown]
 # ## Vertices
 #
-# The preset `hard-scatter` looks for the vertex of the hardest tracks.
+# The preset `auto` looks for the vertex of the hardest tracks.
 
 # %%
-finder = pyzfinder.Finder("hard-scatter", detector="generic")
+finder = pyzfinder.Finder("auto", detector="generic")
 results = finder.find(events)
 print(finder, results, sep="\n")
 

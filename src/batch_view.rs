@@ -12,13 +12,13 @@ use crate::spacepoint::{RoiDescriptor, RoiView, SpacepointsView};
 /// [`RoiBatch`](crate::RoiBatch); the answers have the same bits.
 ///
 /// ```
-/// use zfinder::{BatchView, Columns, Config, Engine, RoiDescriptor, ZFinder};
+/// use zfinder::{BatchView, Columns, Detector, Engine, RoiDescriptor, ZFinder};
 /// // One track from z = 12 mm.
 /// let (rho, phi, layer) = ([50.5f32, 88.5, 122.5], [0.1f32; 3], [0u8, 1, 2]);
 /// let z = rho.map(|rho| 12.0 + 0.5 * rho);
 /// let rois = [RoiDescriptor::default()];
 /// let batch = BatchView::new(&rois, &[0, 3], Columns::cylindrical(&rho, &phi, &z, &layer)?)?;
-/// let finder = ZFinder::builder().config(Config::default()).engine(Engine::Cpu).build()?;
+/// let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
 /// let results = finder.find_batch(batch)?;
 /// assert!((results[0].vertices[0].z_mm - 12.0).abs() < 0.01);
 /// # Ok::<(), zfinder::Error>(())
@@ -119,7 +119,7 @@ impl<'a> BatchView<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Config, Engine, Preset, RoiBatch, ZFinder};
+    use crate::{Config, Detector, Engine, Preset, RoiBatch, ZFinder};
 
     /// Columns of tracks from z = 10 i mm in RoI i, and the offset of each RoI.
     fn events(count: usize) -> ([Vec<f64>; 3], Vec<u8>, Vec<usize>) {
@@ -148,7 +148,8 @@ mod tests {
         batch.extend_columns(&descriptors, &offsets, columns()).expect("valid offsets");
         for engine in [Engine::Cpu, Engine::Reference] {
             for preset in [Preset::Default, Preset::Auto] {
-                let builder = ZFinder::builder().config(Config::preset(preset)).engine(engine.clone());
+                let builder =
+                    ZFinder::builder(Detector::atlas2010()).config(Config::preset(preset)).engine(engine.clone());
                 let finder = builder.build().expect("an engine of the host");
                 let whole = finder.find_batch(&batch).expect("an answer");
                 assert_eq!(finder.find_batch(view).expect("an answer"), whole);

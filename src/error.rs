@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::config::Config;
+
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -17,6 +19,11 @@ pub enum Error {
         value: String,
         /// Problem and remedy.
         reason: String,
+    },
+    /// No key of the configuration has this name.
+    UnknownKey {
+        /// The name found.
+        name: String,
     },
     /// A detector table that contradicts itself.
     Detector {
@@ -67,6 +74,11 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config { key, value, reason } => write!(f, "option `{key}`: {value} {reason}"),
+            Self::UnknownKey { name } => {
+                write!(f, "there is no option `{name}`: the options are ")?;
+                let names = Config::KEYS.iter().map(|key| key.name);
+                names.enumerate().try_for_each(|(i, key)| write!(f, "{}{key}", if i == 0 { "" } else { ", " }))
+            }
             Self::Detector { detector, reason } => write!(f, "detector `{detector}`: {reason}"),
             Self::PhiWindow { phi_min, phi_max, reason } => {
                 write!(f, "phi window [{phi_min}, {phi_max}] rad {reason}")

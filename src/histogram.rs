@@ -405,6 +405,7 @@ impl Peak {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Preset;
 
     /// Entries at known z come back as their mean, from either sum.
     #[test]
@@ -441,7 +442,7 @@ mod tests {
                 accumulate,
                 None,
                 TrackModel { entries: 1.0, z_resolution_mm: None, precision: 1.0 },
-                &Config::default(),
+                &Config::preset(Preset::Default),
             );
             approx::assert_abs_diff_eq!(vertex.z_mm, mean, epsilon = 2e-4);
             assert_eq!(vertex.weight, f64::from(total));

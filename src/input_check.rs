@@ -111,7 +111,7 @@ impl Hypothesis {
 
 /// Returns what the spacepoints fit, and what to do.
 fn advice(points: &[Spacepoint], detector: &Detector) -> String {
-    let built_in = Detector::BUILT_IN.into_iter().filter_map(Detector::built_in);
+    let built_in = Detector::BUILT_IN.into_iter().filter_map(|name| Detector::built_in(name).ok());
     let detectors = || built_in.clone().filter(|other| other.name() != detector.name()).chain([detector.clone()]);
     let hypotheses = detectors().flat_map(|detector| {
         UNITS.into_iter().flat_map(move |unit| {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     fn all() -> impl Iterator<Item = Detector> {
-        Detector::BUILT_IN.into_iter().filter_map(Detector::built_in)
+        Detector::BUILT_IN.into_iter().filter_map(|name| Detector::built_in(name).ok())
     }
 
     #[test]

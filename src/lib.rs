@@ -29,7 +29,7 @@
 //! in batches:
 //!
 //! ```
-//! use zfinder::{Config, Engine, Roi, Spacepoint, ZFinder};
+//! use zfinder::{Detector, Engine, Roi, Spacepoint, ZFinder};
 //!
 //! // Four straight tracks from z = 12.5 mm through three barrel layers.
 //! let mut roi = Roi::default();
@@ -38,7 +38,7 @@
 //!         roi.spacepoints.push(Spacepoint { rho, phi, z: 12.5 + slope * rho, layer });
 //!     }
 //! }
-//! let finder = ZFinder::builder().config(Config::default()).engine(Engine::Cpu).build()?;
+//! let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
 //! let result = finder.find(&roi)?;
 //! assert!((result.vertices[0].z_mm - 12.5).abs() < 0.01);
 //! # Ok::<(), zfinder::Error>(())
@@ -101,7 +101,7 @@ extern crate self as zfinder;
 mod azimuth;
 mod batch_view;
 mod columns;
-mod config;
+pub mod config;
 mod detector;
 mod engine;
 mod error;
@@ -110,9 +110,7 @@ mod histogram;
 mod input_check;
 #[cfg(feature = "internals")]
 pub mod internals;
-mod max_layer;
 mod options;
-mod preset;
 mod pt_weight;
 mod reach;
 mod region;
@@ -125,19 +123,15 @@ mod z_error;
 pub use azimuth::rho_phi_columns;
 pub use batch_view::BatchView;
 pub use columns::{Columns, Coordinate, LayerIndex};
-#[cfg(feature = "serde")]
-pub use config::ConfigChanges;
-pub use config::{Config, DefaultWindow, Extrapolation, Fallback, Neighbours, Significance, Triplets, Weighting};
+pub use config::{Config, Preset};
 pub use detector::{BendingPair, BendingTable, Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
 pub use error::{Error, Result};
 pub use finder::{ZFinder, ZFinderBuilder};
 #[cfg(feature = "gpu")]
 pub use kernel_host::{self, AdapterKind, AdapterSummary, adapters, adapters_async, wgpu};
-pub use max_layer::MaxLayer;
 pub use options::{Accumulate, Encoding, Engine, Precision, Reproducibility};
 #[cfg(feature = "gpu")]
 pub use options::{AdapterChoice, DeviceTimes};
-pub use preset::Preset;
 pub use pt_weight::PtWeight;
 pub use region::{Calorimeter, ObjectKind, Region, SeedObject};
 pub use spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, RoiView, Spacepoint};

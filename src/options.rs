@@ -2,10 +2,14 @@
 //! encoding.
 
 use std::num::NonZeroUsize;
+use std::str::FromStr;
 use std::time::Duration;
 
 #[cfg(feature = "gpu")]
 pub use kernel_host::AdapterChoice;
+
+use crate::config::{Word, not_a_word, words};
+use crate::error::{Error, Result};
 
 /// Engine that computes.
 #[non_exhaustive]
@@ -30,16 +34,63 @@ pub enum Engine {
     Reference,
 }
 
-/// How zHisto is summed on the GPU and CPU engines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Accumulate {
-    /// Offsets within the bin as fixed-point integers: the same bits in any order.
-    #[default]
-    Fixed,
-    /// The thesis's way: f32 sums by compare and retry. The last digits depend on the order. On a
-    /// GPU it comes with the thesis's numbered pairs, as `slices_per_histogram` does, and takes
-    /// longer.
-    CompareExchange,
+impl Engine {
+    /// The words of [`Engine`] in files and on command lines.
+    pub const WORDS: &'static [Word] = &[
+        Word { word: "auto", about: "A hardware GPU if there is one, else the CPU." },
+        Word { word: "gpu", about: "A GPU." },
+        Word { word: "cpu", about: "All cores." },
+        Word { word: "reference", about: "Serial and in f64: slow; the check of all other engines." },
+    ];
+
+    /// Returns this engine on these adapters, which must be GPUs. Without adapters, the engine is
+    /// unchanged.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for adapters of an engine that uses none.
+    #[cfg(feature = "gpu")]
+    pub fn on(self, adapters: Vec<AdapterChoice>) -> Result<Self> {
+        match (self, adapters.is_empty()) {
+            (engine, true) => Ok(engine),
+            (engine @ (Self::Cpu | Self::Reference), false) => {
+                let value = if engine == Self::Cpu { "engine cpu" } else { "engine reference" };
+                let reason = "uses no GPU: leave one of the two out; an adapter alone means engine gpu".into();
+                Err(Error::Config { key: "adapter", value: value.into(), reason })
+            }
+            (_, false) => Ok(Self::Gpus(adapters)),
+        }
+    }
+}
+
+/// Reads one of [`Engine::WORDS`].
+impl FromStr for Engine {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Self> {
+        match word {
+            "auto" => Ok(Self::Auto),
+            #[cfg(feature = "gpu")]
+            "gpu" => Ok(Self::Gpu(AdapterChoice::Hardware)),
+            "cpu" => Ok(Self::Cpu),
+            "reference" => Ok(Self::Reference),
+            _ => Err(not_a_word("engine", word, Self::WORDS)),
+        }
+    }
+}
+
+words! {
+    /// How zHisto is summed on the GPU and CPU engines.
+    pub enum Accumulate for "accumulate" = Fixed {
+        /// Fixed-point integers: the same bits in any order.
+        ///
+        /// They are offsets within the bin.
+        Fixed = "fixed",
+        /// f32 by compare and retry, as in the thesis.
+        ///
+        /// The last digits depend on the order. On a GPU it comes with the thesis's numbered pairs,
+        /// as `slices_per_histogram` does, and takes longer.
+        CompareExchange = "compare-exchange",
+    }
 }
 
 /// Reproducibility of a finder's answers: runs with the same bits. (NVIDIA's CCCL has similar
@@ -56,29 +107,33 @@ pub enum Reproducibility {
     CpuToGpu,
 }
 
-/// The number type of the arithmetic on the GPU and CPU engines (the thesis's `real` switch).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precision {
-    /// 32 bits.
-    #[default]
-    F32,
-    /// 64 bits; on a GPU only where the adapter has `SHADER_F64`.
-    F64,
+words! {
+    /// The number type of the arithmetic on the GPU and CPU engines (the thesis's `real` switch).
+    pub enum Precision for "precision" = F32 {
+        /// 32 bits.
+        F32 = "f32",
+        /// 64 bits; on a GPU only if `zfinder adapters` says so.
+        ///
+        /// The adapter has `SHADER_F64`.
+        F64 = "f64",
+    }
 }
 
-/// How spacepoints travel to a GPU. The CPU engine computes with what the GPU would get, so that
-/// the two agree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
-    /// All that the arithmetic holds: 16 bytes a spacepoint in f32, 32 in f64.
-    #[default]
-    Lossless,
-    /// 8 bytes a spacepoint, for a bandwidth-bound bus. The slice is exact, so the pairs are the
-    /// same. rho and z are rounded to a power of two that depends on detector and configuration. In
-    /// `atlas2010` it is 0.24 um for pairs and 1 um with triplets, where phi is rounded to 1/32 of
-    /// a slice. If it would exceed 4 um, or if pairs weigh by pT, spacepoints are sent losslessly.
-    /// An RoI with a spacepoint over a fifth beyond the detector's size is sent losslessly, too.
-    Compact,
+words! {
+    /// How spacepoints travel to a GPU. The CPU engine computes with what the GPU would get, so
+    /// that the two agree.
+    pub enum Encoding for "encoding" = Lossless {
+        /// All that the arithmetic holds: 16 bytes a spacepoint in f32, 32 in f64.
+        Lossless = "lossless",
+        /// 8 bytes a spacepoint, for a bandwidth-bound bus.
+        ///
+        /// The slice is exact, so the pairs are the same. rho and z are rounded to a power of two
+        /// that depends on detector and configuration. In `atlas2010` it is 0.24 um for pairs and
+        /// 1 um with triplets, where phi is rounded to 1/32 of a slice. If it would exceed 4 um, or
+        /// if pairs weigh by pT, spacepoints are sent losslessly. An RoI with a spacepoint over a
+        /// fifth beyond the detector's size is sent losslessly, too.
+        Compact = "compact",
+    }
 }
 
 /// How an engine works, beside what it computes.

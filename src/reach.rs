@@ -1,10 +1,10 @@
 //! How a configuration applies to a detector: which layers take part, how many slices a pair of
 //! layers reaches, how many entries a track makes.
 
+use crate::config::MaxLayer;
 use crate::config::{Config, Neighbours, Triplets, Weighting};
 use crate::detector::{Detector, Layer, LayerKind};
 use crate::error::{Error, Result};
-use crate::max_layer::MaxLayer;
 use crate::pt_weight::PtWeight;
 
 /// Azimuthal spread of a spacepoint \[rad\] that the reference program adds to the bending, twice
@@ -82,7 +82,7 @@ impl Detector {
     ///
     /// ```
     /// use zfinder::{Config, Detector};
-    /// let n = Detector::atlas2010().neighbours(&Config::default());
+    /// let n = Detector::atlas2010().neighbours(&Config::preset(zfinder::Preset::Default));
     /// assert_eq!(n[0][..4], [0, 1, 2, 4]);
     /// ```
     pub fn neighbours(&self, config: &Config) -> Vec<Vec<u32>> {

@@ -55,7 +55,7 @@ pub struct SearchedBatch {
 /// stream gives up what is in flight: batches that are being searched are finished first.
 ///
 /// ```
-/// use zfinder::{Engine, RoiBatch, Spacepoint, StreamOptions, ZFinder};
+/// use zfinder::{Detector, Engine, RoiBatch, Spacepoint, StreamOptions, ZFinder};
 ///
 /// // A straight track from z = 10 i mm in each of six batches.
 /// let batch = |i: u32, mut batch: RoiBatch| {
@@ -65,7 +65,7 @@ pub struct SearchedBatch {
 ///     batch.push(Default::default(), [(0, 50.5), (1, 88.5), (2, 122.5)].map(point));
 ///     batch
 /// };
-/// let finder = ZFinder::builder().engine(Engine::Cpu).build()?;
+/// let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
 /// let mut stream = finder.stream(StreamOptions { in_flight: 2 })?;
 /// let mut found = Vec::new();
 /// let mut spare = RoiBatch::new();
@@ -274,8 +274,8 @@ impl Stream {
     /// As [`Stream::push`].
     ///
     /// ```
-    /// # use zfinder::{Engine, RoiBatch, RoiDescriptor, StreamOptions, ZFinder};
-    /// # let finder = ZFinder::builder().engine(Engine::Cpu).build()?;
+    /// # use zfinder::{Detector, Engine, RoiBatch, RoiDescriptor, StreamOptions, ZFinder};
+    /// # let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
     /// let mut stream = finder.stream(StreamOptions { in_flight: 2 })?;
     /// let mut spare = (RoiBatch::new(), Vec::new());
     /// for _ in 0..5 {
@@ -319,8 +319,8 @@ impl Stream {
     /// The answers to all of these batches, one after the other, as many in flight as may be.
     ///
     /// ```
-    /// # use zfinder::{Engine, Roi, RoiBatch, StreamOptions, ZFinder};
-    /// # let finder = ZFinder::builder().engine(Engine::Cpu).build()?;
+    /// # use zfinder::{Detector, Engine, Roi, RoiBatch, StreamOptions, ZFinder};
+    /// # let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
     /// let batches = (0..5).map(|_| RoiBatch::from_iter([Roi::default()]));
     /// for answered in finder.stream(StreamOptions::default())?.run(batches) {
     ///     assert_eq!(answered?.results.len(), 1);

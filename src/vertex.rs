@@ -1,6 +1,6 @@
 //! Results of a finder.
 
-use crate::config::Significance;
+use crate::config::{Significance, words};
 use crate::spacepoint::RoiId;
 
 /// A vertex candidate on the beam line.
@@ -90,46 +90,27 @@ fn anywhere(local: f64, windows: f64) -> f64 {
     if local <= 0.0 { local } else { (local * local - 2.0 * libm::log(windows)).max(0.0).sqrt() }
 }
 
-/// How an RoI's search ended. Never a silent wrong answer.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum Status {
-    /// At least one vertex was found.
-    Ok,
-    /// The RoI holds no spacepoint inside its window.
-    #[default]
-    Empty,
-    /// There are spacepoints, but no window of three bins holds a peak.
-    NoPeak,
-    /// A spacepoint is not finite, has a rho outside 1e-6 to 1e9 mm (also after the beam spot was
-    /// subtracted) or a |z| beyond 1e9 mm, or lies on a layer that the detector does not have. No
-    /// vertex is given.
-    BadSpacepoint,
-    /// The work, the counts or the histograms exceed what the engine can number or hold. No vertex
-    /// is given. Other slices, another adapter or the CPU engine may do.
-    CapacityExceeded,
-}
-
-impl Status {
-    /// All statuses. The position of a status is its number in the Python package.
-    pub const ALL: [Self; 5] = [Self::Ok, Self::Empty, Self::NoPeak, Self::BadSpacepoint, Self::CapacityExceeded];
-
-    /// The word that tables and files show.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Ok => "ok",
-            Status::Empty => "empty",
-            Status::NoPeak => "no_peak",
-            Status::BadSpacepoint => "bad_spacepoint",
-            Status::CapacityExceeded => "capacity_exceeded",
-        }
-    }
-}
-
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
+words! {
+    /// How an RoI's search ended. Never a silent wrong answer.
+    ///
+    /// The position of a status in [`Status::ALL`] is its number in Python and C.
+    #[non_exhaustive]
+    pub enum Status for "status" = Empty {
+        /// At least one vertex was found.
+        Ok = "ok",
+        /// The RoI holds no spacepoint inside its window.
+        Empty = "empty",
+        /// There are spacepoints, but no window of three bins holds a peak.
+        NoPeak = "no_peak",
+        /// A spacepoint is invalid. No vertex is given.
+        ///
+        /// It is not finite, has a rho outside 1e-6 to 1e9 mm (also after the beam spot was
+        /// subtracted) or a |z| beyond 1e9 mm, or lies on a layer that the detector does not have.
+        BadSpacepoint = "bad_spacepoint",
+        /// The work, the counts or the histograms exceed what the engine can number or hold.
+        ///
+        /// No vertex is given. Other slices, another adapter or the CPU engine may do.
+        CapacityExceeded = "capacity_exceeded",
     }
 }
 

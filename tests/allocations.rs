@@ -2,24 +2,34 @@
 
 use std::num::NonZeroUsize;
 
+use zfinder::config::Triplets;
 use zfinder::{
-    Accumulate, Config, Encoding, Engine, Precision, Preset, RoiBatch, SearchedBatch, StreamOptions, Triplets, ZFinder,
+    Accumulate, Config, Detector, Encoding, Engine, Precision, Preset, RoiBatch, SearchedBatch, StreamOptions, ZFinder,
 };
 use zfinder_study::simulate::Simulation;
 
 /// Configurations that differ in their memory: histograms, third spacepoints, weights, several
 /// peaks.
 fn configs() -> Vec<(&'static str, Config)> {
-    let triplets = |triplets| Config { triplets, ..Config::default() };
+    let triplets = |triplets| Config::preset(Preset::Default).with(|c| c.triplets = triplets);
     vec![
-        ("pairs", Config::default()),
+        ("pairs", Config::preset(Preset::Default)),
         ("any", triplets(Triplets::Any)),
         ("count", triplets(Triplets::Count)),
         ("high pile-up", Config::preset(Preset::HighPileup)),
         ("egamma", Config::preset(Preset::Egamma)),
         ("hard scatter", Config::preset(Preset::HardScatter)),
-        ("hard scatter or full scan", Config { max_layer: zfinder::MaxLayer::All, ..Config::preset(Preset::Auto) }),
-        ("a histogram a slice", Config { histogram_per_slice: true, z_bin_mm: 2.0, ..Config::default() }),
+        (
+            "hard scatter or full scan",
+            Config::preset(Preset::Auto).with(|c| c.max_layer = zfinder::config::MaxLayer::All),
+        ),
+        (
+            "a histogram a slice",
+            Config::preset(Preset::Default).with(|c| {
+                c.histogram_per_slice = true;
+                c.z_bin_mm = 2.0;
+            }),
+        ),
     ]
 }
 
@@ -38,7 +48,7 @@ fn nothing_is_allocated_in_steady_state() {
             (Precision::F32, Encoding::Compact, Accumulate::CompareExchange),
             (Precision::F64, Encoding::Lossless, Accumulate::Fixed),
         ] {
-            let finder = ZFinder::builder()
+            let finder = ZFinder::builder(Detector::atlas2010())
                 .config(config.clone())
                 .engine(Engine::Cpu)
                 .threads(NonZeroUsize::MIN)
@@ -65,7 +75,11 @@ fn nothing_is_allocated_in_steady_state() {
 /// the test above.
 #[test]
 fn streams_allocate_nothing_in_steady_state() {
-    let finder = ZFinder::builder().engine(Engine::Cpu).threads(NonZeroUsize::MIN).build().expect("a finder");
+    let finder = ZFinder::builder(Detector::atlas2010())
+        .engine(Engine::Cpu)
+        .threads(NonZeroUsize::MIN)
+        .build()
+        .expect("a finder");
     let mut stream = finder.stream(StreamOptions { in_flight: 3 }).expect("threads");
     let mut spare: Vec<_> = (0..4).map(|_| (batches().remove(0), Vec::new())).collect();
     let mut rounds = |count: usize| {
@@ -86,7 +100,11 @@ fn streams_allocate_nothing_in_steady_state() {
 /// The counter works: it sees a new vector of results.
 #[test]
 fn allocations_are_seen() {
-    let finder = ZFinder::builder().engine(Engine::Cpu).threads(NonZeroUsize::MIN).build().expect("a finder");
+    let finder = ZFinder::builder(Detector::atlas2010())
+        .engine(Engine::Cpu)
+        .threads(NonZeroUsize::MIN)
+        .build()
+        .expect("a finder");
     let batch = batches().remove(0);
     finder.find_batch(&batch).expect("an answer");
     let allocations = allocation_counter::measure(|| drop(finder.find_batch(&batch)));

@@ -9,7 +9,9 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use zfinder::wgpu;
-use zfinder::{AdapterChoice, AdapterSummary, Engine, Error, RoiBatch, RoiResult, StreamOptions, ZFinder};
+use zfinder::{
+    AdapterChoice, AdapterSummary, Config, Detector, Engine, Error, Preset, RoiBatch, RoiResult, StreamOptions, ZFinder,
+};
 use zfinder_testing::on_fast_adapters;
 use zfinder_testing::toy::Toy;
 
@@ -40,7 +42,10 @@ fn the_callers_own_device_may_be_lost_at_any_time() {
         let (start, name) = (Instant::now(), &adapter.name);
         let (device, queue) = own_device(&adapter);
         let build = |device: &wgpu::Device, queue: &wgpu::Queue| {
-            let builder = ZFinder::builder().device("my own", device.clone(), queue.clone()).most_buffer_bytes(50_000);
+            let builder = ZFinder::builder(Detector::atlas2010())
+                .config(Config::preset(Preset::Default))
+                .device("my own", device.clone(), queue.clone())
+                .most_buffer_bytes(50_000);
             builder.build().unwrap_or_else(|error| panic!("{name}: {error}"))
         };
         let finder = build(&device, &queue);
@@ -69,7 +74,7 @@ fn the_callers_own_device_may_be_lost_at_any_time() {
         let finder = build(&device, &queue);
         device.destroy();
         lost(name, finder.find_batch(&batch));
-        let built = ZFinder::builder().device("my own", device, queue).build();
+        let built = ZFinder::builder(Detector::atlas2010()).device("my own", device, queue).build();
         lost(name, built.and_then(|finder| finder.find_batch(&batch)));
         // A new device works.
         let (device, queue) = own_device(&adapter);
@@ -82,7 +87,7 @@ fn the_callers_own_device_may_be_lost_at_any_time() {
 fn a_finder_keeps_within_the_memory_that_it_is_allowed() {
     let batch = batch(2, 24);
     for adapter in on_fast_adapters() {
-        let builder = ZFinder::builder().engine(Engine::Gpu(AdapterChoice::Index(adapter.index)));
+        let builder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Gpu(AdapterChoice::Index(adapter.index)));
         let finder = builder.clone().build().unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
         let fixed = finder.gpu_bytes();
         let wanted = finder.find_batch(&batch).expect("answers");
@@ -100,7 +105,15 @@ fn a_finder_keeps_within_the_memory_that_it_is_allowed() {
         assert!(matches!(error, Error::Gpu(_)), "{error}");
         assert!(error.to_string().contains("no memory left"), "{error}");
     }
-    assert_eq!(ZFinder::builder().engine(Engine::Cpu).most_gpu_bytes(0).build().expect("no GPU").gpu_bytes(), 0);
+    assert_eq!(
+        ZFinder::builder(Detector::atlas2010())
+            .engine(Engine::Cpu)
+            .most_gpu_bytes(0)
+            .build()
+            .expect("no GPU")
+            .gpu_bytes(),
+        0
+    );
 }
 
 /// Panics, as a caller might at any point.
@@ -116,7 +129,10 @@ fn panics_of_the_callers_leave_the_finder_as_it_was() {
     let gpu = |adapter: AdapterSummary| (adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index)));
     engines.extend(on_fast_adapters().into_iter().map(gpu));
     for (name, engine) in engines {
-        let finder = ZFinder::builder().engine(engine).build().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let finder = ZFinder::builder(Detector::atlas2010())
+            .engine(engine)
+            .build()
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         let wanted = finder.find_batch(&batch).expect("answers");
         let stream = || finder.stream(StreamOptions { in_flight: 2 }).expect("threads");
         let panics: [(&str, &(dyn Fn() + Sync)); 5] = [

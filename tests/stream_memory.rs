@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stderr)] // measurements are shown
 
-use zfinder::{AdapterChoice, Engine, RoiBatch, StreamOptions, ZFinder};
+use zfinder::{AdapterChoice, Detector, Engine, RoiBatch, StreamOptions, ZFinder};
 use zfinder_testing::on_fast_adapters;
 use zfinder_testing::toy::Toy;
 
@@ -25,7 +25,10 @@ fn memory_does_not_grow_with_the_number_of_batches() {
         engines.push((adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index)), 600));
     }
     for (name, engine, rounds) in engines {
-        let finder = ZFinder::builder().engine(engine).build().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let finder = ZFinder::builder(Detector::atlas2010())
+            .engine(engine)
+            .build()
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         let stream = finder.stream(StreamOptions { in_flight: 3 }).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut after_warming = 0;
         // Each answer is a new allocation of 30 kB, so that kept ones would show.

@@ -63,7 +63,10 @@ fn written(name: &str, bytes: &[u8]) -> PathBuf {
 /// Returns a finder with the detector of these files. Few slices and bins keep it fast.
 fn finder(addressing: Addressing) -> &'static ZFinder {
     static FINDERS: LazyLock<[ZFinder; 2]> = LazyLock::new(|| {
-        let config = Config { phi_slice_deg: 3.0, z_bin_mm: 2.0, ..Config::default() };
+        let config = Config::preset(Preset::Default).with(|c| {
+            c.phi_slice_deg = 3.0;
+            c.z_bin_mm = 2.0;
+        });
         [Detector::atlas2010(), Detector::generic()]
             .map(|detector| built(config.clone(), detector).expect("a good configuration"))
     });
@@ -72,7 +75,7 @@ fn finder(addressing: Addressing) -> &'static ZFinder {
 
 /// Builds a finder on the CPU and this thread, so that an input always does the same.
 fn built(config: Config, detector: Detector) -> zfinder::Result<ZFinder> {
-    ZFinder::builder().config(config).detector(detector).engine(Engine::Cpu).threads(NonZeroUsize::MIN).build()
+    ZFinder::builder(detector).config(config).engine(Engine::Cpu).threads(NonZeroUsize::MIN).build()
 }
 
 /// Reads CSV files of spacepoints in any column set. The same bytes gzipped must give the same.
@@ -213,7 +216,7 @@ pub fn detector(bytes: &[u8]) {
     for point in tracks(&detector) {
         assert!(detector.layer_at(point.rho, point.z, 10.0).is_none_or(|layer| (layer as usize) < layers.len()));
     }
-    for config in [Config::default(), Config::preset(Preset::HardScatter)] {
+    for config in [Config::preset(Preset::Default), Config::preset(Preset::HardScatter)] {
         for (inner, row) in detector.neighbours(&config).iter().enumerate() {
             assert_eq!(row.len(), layers.len());
             assert!(row.iter().enumerate().all(|(outer, &slices)| (slices > 0) == (outer > inner)));

@@ -11,8 +11,8 @@ use zfinder_study::simulate::Simulation;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let simulation = Simulation::lowlum().whole_events();
-    let config = Config { peaks: 8, ..Config::preset(Preset::FullScan) };
-    let finder = ZFinder::builder().config(config).detector(simulation.detector()).build()?;
+    let config = Config::preset(Preset::FullScan).with(|c| c.peaks = 8);
+    let finder = ZFinder::builder(simulation.detector()).config(config).build()?;
     let counter = LumiCounter::builder().engine(Engine::Auto).build()?;
 
     let mut batch = EventBatch::new(counter.calorimeter().cells().len());

@@ -29,7 +29,7 @@ use clap::{Parser, ValueEnum};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tonic::transport::{Channel, Endpoint};
-use zfinder::{AdapterChoice, Engine, RoiBatch, RoiView, StreamOptions, ZFinder};
+use zfinder::{AdapterChoice, Detector, Engine, RoiBatch, RoiView, StreamOptions, ZFinder};
 use zfinder_serve::proto::grpc_inference_service_client::GrpcInferenceServiceClient;
 use zfinder_serve::proto::infer_parameter::ParameterChoice;
 use zfinder_serve::proto::model_infer_request::{InferInputTensor, InferRequestedOutputTensor};
@@ -379,7 +379,7 @@ fn main() -> Result<(), Failure> {
         (None, true) => Engine::Cpu,
         (None, false) => Engine::Auto,
     };
-    let builder = |engine: Engine| ZFinder::builder().config(model.config.clone()).engine(engine);
+    let builder = |engine: Engine| ZFinder::builder(Detector::atlas2010()).config(model.config.clone()).engine(engine);
     let finder = builder(engine.clone()).build()?;
     println!("in this process: {}", finder.description());
     let (sample, _) = Simulation::lowlum().batch();
@@ -404,7 +404,7 @@ fn main() -> Result<(), Failure> {
                 engine,
                 batches,
                 shared_memory: options.tensors == Transport::SharedMemory,
-                ..Options::default()
+                ..Options::new(Detector::atlas2010())
             })?)
         }
     };

@@ -4,10 +4,10 @@ The package wraps the Rust library zfinder for arrays of numpy, awkward and Arro
 
 >>> import pyzfinder
 >>> sample = pyzfinder.simulate(rois=100)
->>> finder = pyzfinder.Finder("default", "atlas2010", engine="cpu")
+>>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
 >>> results = finder.find(sample.spacepoints)
 >>> results
-<Results: 100 vertices in 100 RoIs>
+<Results: 124 vertices in 100 RoIs>
 """
 
 from ._config import Config, Detector, adapters, presets

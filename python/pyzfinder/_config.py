@@ -14,7 +14,7 @@ from . import _pyzfinder
 from ._errors import ConfigError, FileError
 
 #: Names of the built-in detectors.
-DETECTORS = ("atlas2010", "generic", "odd")
+DETECTORS = tuple(_pyzfinder.detectors())
 
 
 def presets() -> list[str]:

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from . import _pyzfinder
-from ._config import Config, Detector
+from ._config import DETECTORS, Config, Detector
 from ._errors import ConfigError, EngineError, InputError
 from ._histogram import Histogram
 from ._objects import Objects
@@ -19,8 +19,6 @@ from ._results import STATUSES, Results
 from ._spacepoints import Spacepoints, spacepoints_of
 
 log = logging.getLogger("pyzfinder")
-
-_ENGINES = ("auto", "cpu", "gpu", "reference")
 
 # The process that opened a GPU. A GPU that was opened before a fork does not work after the fork.
 _gpu_process: int | None = None
@@ -37,7 +35,7 @@ class Finder:
     config : str, Config, dict or path-like
         Name of a preset, a configuration, changed keys, or a TOML file.
     detector : str, Detector or path-like
-        Name of a built-in detector, a detector, or a TOML file.
+        Name of a built-in detector, a detector, or a TOML file. It must be given.
     engine : {"auto", "cpu", "gpu", "reference"}
         What computes. ``"auto"`` is a hardware GPU if there is one, else the CPU.
     adapter : int, str or list, optional
@@ -63,7 +61,7 @@ class Finder:
     >>> from pyzfinder import Finder
     >>> rho, phi = np.tile([50.5, 88.5, 122.5], 4), np.repeat([0.1, 0.7, 1.5, 2.5], 3)
     >>> z = 12.5 + np.repeat([0.5, -0.3, 0.2, -1.0], 3) * rho
-    >>> finder = Finder("default", "atlas2010", engine="cpu")
+    >>> finder = Finder("auto", "atlas2010", engine="cpu")
     >>> results = finder.find(rho=rho, phi=phi, z=z, layer=np.tile([0, 1, 2], 4))
     >>> float(results.z_mm[0].round(1))
     12.5
@@ -72,7 +70,7 @@ class Finder:
     def __init__(
         self,
         config: Config | Mapping[str, Any] | str | os.PathLike[str] = "auto",
-        detector: Detector | str | os.PathLike[str] = "generic",
+        detector: Detector | str | os.PathLike[str] | None = None,
         engine: str = "auto",
         adapter: int | str | list[int | str] | None = None,
         threads: int | None = None,
@@ -81,12 +79,15 @@ class Finder:
         accumulate: str = "fixed",
         encoding: str = "lossless",
     ) -> None:
-        if engine not in _ENGINES:
-            raise ConfigError(f"option `engine`: {engine!r} is not one of {', '.join(_ENGINES)}")
+        _pyzfinder.check_engine(engine)
         if threads is not None and (
             isinstance(threads, bool) or threads != int(threads) or threads < 1
         ):
             raise ConfigError(f"option `threads`: {threads!r} is not a number of threads")
+        if detector is None:
+            raise ConfigError(
+                f"no detector is given: give {', '.join(DETECTORS)}, a Detector or a TOML file"
+            )
         self.config = Config.coerce(config)
         self.detector = detector if isinstance(detector, Detector) else Detector(detector)
         self.engine = engine
@@ -306,7 +307,7 @@ class Finder:
         --------
         >>> import pyzfinder
         >>> sample = pyzfinder.simulate(rois=40).spacepoints
-        >>> finder = pyzfinder.Finder("default", "atlas2010", engine="cpu")
+        >>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
         >>> [len(results) for results in finder.stream(sample.partitions(16))]
         [16, 16, 8]
         """

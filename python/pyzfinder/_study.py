@@ -312,7 +312,7 @@ def evaluate(
     --------
     >>> import pyzfinder
     >>> sample = pyzfinder.simulate(rois=50)
-    >>> finder = pyzfinder.Finder("default", "atlas2010", engine="cpu")
+    >>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
     >>> figures = pyzfinder.evaluate(finder.find(sample.spacepoints), sample.truth)
     >>> bool(figures["efficiency_first"].iloc[0] > 0.9)
     True

@@ -13,13 +13,13 @@ its worker has.
 Examples
 --------
 >>> import dask, pyzfinder, pyzfinder.dask
->>> finder = pyzfinder.Finder("default", "atlas2010", engine="cpu")
+>>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
 >>> parts = list(pyzfinder.simulate(rois=30).spacepoints.partitions(10))
 >>> import dask.bag
 >>> bag = pyzfinder.dask.find_bag(dask.bag.from_sequence(parts, npartitions=3), finder)
 >>> with dask.config.set(scheduler="synchronous"):
 ...     pyzfinder.Results.concatenate(bag.compute())
-<Results: 30 vertices in 30 RoIs>
+<Results: 37 vertices in 30 RoIs>
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ impl IntoException for zfinder::Error {
         use zfinder::Error as E;
         let message = self.to_string();
         match self {
-            E::Config { .. } | E::Detector { .. } => config_error(&message),
+            E::Config { .. } | E::UnknownKey { .. } | E::Detector { .. } => config_error(&message),
             E::PhiWindow { .. } | E::Columns { .. } => input_error(&message),
             _ => engine_error(&message),
         }

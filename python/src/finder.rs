@@ -1,6 +1,7 @@
 //! An open finder.
 
 use std::num::NonZeroUsize;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -8,8 +9,8 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zfinder::{
-    Accumulate, AdapterChoice, BatchView, Columns, Coordinate, Encoding, Engine, Precision, Region, Reproducibility,
-    RoiBatch, RoiDescriptor, RoiResult, ZFinder,
+    AdapterChoice, BatchView, Columns, Coordinate, Engine, Region, Reproducibility, RoiBatch, RoiDescriptor, RoiResult,
+    ZFinder,
 };
 use zfinder_study::inspect::Inspect;
 
@@ -46,6 +47,11 @@ impl Cancel {
     }
 }
 
+/// Reads the word of an option.
+fn parse<T: FromStr<Err = zfinder::Error>>(word: &str) -> PyResult<T> {
+    word.parse().map_err(IntoException::into_exception)
+}
+
 /// An engine with its configuration and detector.
 #[pyclass(frozen, module = "pyzfinder._pyzfinder")]
 pub(crate) struct Core {
@@ -72,41 +78,16 @@ impl Core {
         accumulate: &str,
         encoding: &str,
     ) -> PyResult<Self> {
-        let wrong =
-            |key: &str, value: &str, wanted: &str| config_error(&format!("option `{key}`: {value} is not {wanted}"));
         let adapters: Vec<AdapterChoice> = adapters.iter().filter_map(|adapter| adapter.parse().ok()).collect();
-        let chosen = match (engine, adapters.is_empty()) {
-            ("auto", true) => Engine::Auto,
-            ("gpu", true) => Engine::Gpu(AdapterChoice::Hardware),
-            ("auto" | "gpu", false) => Engine::Gpus(adapters),
-            ("cpu", true) => Engine::Cpu,
-            ("reference", true) => Engine::Reference,
-            ("cpu" | "reference", false) => {
-                return Err(config_error(&format!("option `adapter`: engine {engine} uses no adapter")));
-            }
-            _ => return Err(wrong("engine", engine, "auto, gpu, cpu or reference")),
-        };
-        let is_reference = chosen == Engine::Reference;
-        let precision = match precision {
-            "f32" => Precision::F32,
-            "f64" => Precision::F64,
-            other => return Err(wrong("precision", other, "f32 or f64")),
-        };
-        let accumulate = match accumulate {
-            "fixed" => Accumulate::Fixed,
-            "compare-exchange" => Accumulate::CompareExchange,
-            other => return Err(wrong("accumulate", other, "fixed or compare-exchange")),
-        };
-        let encoding = match encoding {
-            "lossless" => Encoding::Lossless,
-            "compact" => Encoding::Compact,
-            other => return Err(wrong("encoding", other, "lossless or compact")),
-        };
-        let mut builder =
-            ZFinder::builder().config(parse_config(config)?).detector(parse_detector("detector", detector)?);
-        builder = builder.engine(chosen).precision(precision).accumulate(accumulate).encoding(encoding);
+        let engine: Engine = parse(engine)?;
+        let engine = engine.on(adapters).map_err(IntoException::into_exception)?;
+        let is_reference = engine == Engine::Reference;
+        let mut builder = ZFinder::builder(parse_detector("detector", detector)?).config(parse_config(config)?);
+        builder = builder.engine(engine).precision(parse(precision)?);
+        builder = builder.accumulate(parse(accumulate)?).encoding(parse(encoding)?);
         if let Some(threads) = threads {
-            let threads = NonZeroUsize::new(threads).ok_or_else(|| wrong("threads", "0", "1 or more"))?;
+            let threads = NonZeroUsize::new(threads)
+                .ok_or_else(|| config_error("option `threads`: 0 must be a whole number, 1 and above"))?;
             builder = builder.threads(threads);
         }
         let finder = detached(py, || builder.build())?.map_err(IntoException::into_exception)?;

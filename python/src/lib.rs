@@ -32,7 +32,10 @@ mod _pyzfinder {
     #[pymodule_export]
     use super::objects::object_kinds;
     #[pymodule_export]
-    use super::options::{adapters, config_from_toml, config_json, config_to_toml, detector, detector_layers, presets};
+    use super::options::{
+        adapters, check_engine, config_from_toml, config_json, config_to_toml, detector, detector_layers, detectors,
+        presets,
+    };
     #[pymodule_export]
     use super::results::{digest, empty_results, write_parquet};
     #[pymodule_export]

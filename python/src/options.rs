@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use zfinder::{Config, Detector, LayerKind, Preset, Sensor};
+use zfinder::config::ConfigChanges;
+use zfinder::{Config, Detector, Engine, LayerKind, Preset};
 
 use crate::error::{IntoException, config_error};
 
@@ -20,32 +21,37 @@ fn to_json(config: &Config) -> PyResult<String> {
 /// Reads a detector from TOML, or by its name if it is built in.
 pub(crate) fn parse_detector(what: &str, text: &str) -> PyResult<Detector> {
     match Detector::built_in(text) {
-        Some(detector) => Ok(detector),
-        None => zfinder_io::detector_from_toml(what, text).map_err(IntoException::into_exception),
+        Ok(detector) => Ok(detector),
+        Err(_) => zfinder_io::detector_from_toml(what, text).map_err(IntoException::into_exception),
     }
 }
 
 /// Returns the names of all presets.
 #[pyfunction]
 pub(crate) fn presets() -> Vec<&'static str> {
-    Preset::ALL.map(Preset::as_str).to_vec()
+    Preset::ALL.iter().map(|preset| preset.as_str()).collect()
+}
+
+/// Returns the names of the built-in detectors.
+#[pyfunction]
+pub(crate) fn detectors() -> Vec<&'static str> {
+    Detector::BUILT_IN.to_vec()
+}
+
+/// Checks the name of an engine.
+#[pyfunction]
+pub(crate) fn check_engine(engine: &str) -> PyResult<()> {
+    engine.parse::<Engine>().map(drop).map_err(IntoException::into_exception)
 }
 
 /// Returns the configuration of a preset with these keys changed. Keys and configuration are JSON.
 #[pyfunction]
 pub(crate) fn config_json(preset: &str, changes: &str) -> PyResult<String> {
-    let preset: Preset = preset.parse().map_err(IntoException::into_exception)?;
-    let invalid = |error: serde_json::Error| config_error(&error.to_string());
-    let mut keys = serde_json::to_value(Config::preset(preset)).map_err(invalid)?;
-    let mut changes: serde_json::Map<String, serde_json::Value> = serde_json::from_str(changes).map_err(invalid)?;
-    // Without a value, a key would silently keep the preset's.
-    if changes.get("max_layer").is_some_and(serde_json::Value::is_null) {
-        changes.insert("max_layer".into(), "all".into());
-    }
-    if let Some(keys) = keys.as_object_mut() {
-        keys.extend(changes);
-    }
-    to_json(&parse_config(&keys.to_string())?)
+    let mut config = Config::preset(preset.parse().map_err(IntoException::into_exception)?);
+    let changes: ConfigChanges = serde_json::from_str(changes).map_err(|error| config_error(&error.to_string()))?;
+    changes.apply(&mut config).map_err(IntoException::into_exception)?;
+    config.validate().map_err(IntoException::into_exception)?;
+    to_json(&config)
 }
 
 /// Turns a configuration from TOML into JSON.
@@ -85,12 +91,7 @@ pub(crate) fn detector_layers<'py>(py: Python<'py>, toml: &str) -> PyResult<Vec<
                 keys.set_item("r_max_mm", r_max_mm)?;
             }
         }
-        let sensor = layer.sensor.map(|sensor| match sensor {
-            Sensor::Pixel => "pixel",
-            Sensor::ShortStrip => "short-strip",
-            Sensor::LongStrip => "long-strip",
-        });
-        keys.set_item("sensor", sensor)?;
+        keys.set_item("sensor", layer.sensor.map(zfinder::Sensor::as_str))?;
         keys.set_item("ids", layer.ids.clone())?;
         Ok(keys)
     };

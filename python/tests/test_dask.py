@@ -108,7 +108,7 @@ def test_a_worker_takes_its_gpu(monkeypatch):
         {"index": 2, "vendor": 0x10DE, "kind": "discrete GPU"},
     ]
     monkeypatch.setattr(zd, "adapters", lambda: gpus)
-    auto = Finder("jet")
+    auto = Finder("jet", "generic")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,0")
     assert zd._of_worker(auto).adapters == ("2",)
     assert zd._of_worker(auto.replace(adapter="intel")).adapters == ("intel",)

@@ -138,7 +138,7 @@ def test_exceptions_are_built_in_ones_too():
     with pytest.raises(pyzfinder.FileError, match="nowhere"):
         pyzfinder.read("nowhere.csv")
     with pytest.raises(pyzfinder.EngineError):
-        Finder(adapter="no such adapter").open()
+        Finder(detector="generic", adapter="no such adapter").open()
 
 
 def test_wrong_spacepoints_are_a_status():

@@ -157,5 +157,5 @@ def test_a_gpu_does_not_survive_a_fork(monkeypatch):
 
     monkeypatch.setattr(_finder, "_gpu_process", os.getpid() + 1)
     with pytest.raises(pyzfinder.EngineError, match="spawn"):
-        Finder(engine="gpu").open()
-    Finder(engine="cpu").open()
+        Finder(detector="generic", engine="gpu").open()
+    Finder(detector="generic", engine="cpu").open()

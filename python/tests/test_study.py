@@ -26,7 +26,7 @@ def test_configurations_come_from_anything(tmp_path):
     path = tmp_path / "jet.toml"
     path.write_text(config.to_toml())
     for source in (config, {"preset": "jet", "peaks": 7}, path, str(path), dict(config)):
-        assert Finder(source).config == config
+        assert Finder(source, "generic").config == config
     assert config.replace(peaks=np.int64(3))["peaks"] == 3
     assert Config("default", beam_spot_mm=np.array([0.1, 0.2]))["beam_spot_mm"] == [0.1, 0.2]
     assert Config("auto", max_layer=None)["max_layer"] == "all"
@@ -52,13 +52,18 @@ def test_configurations_come_from_anything(tmp_path):
 )
 def test_wrong_options_are_refused(wrong):
     with pytest.raises(ConfigError):
-        Finder(**wrong)
+        Finder(**{"detector": "generic", **wrong})
+
+
+def test_the_detector_must_be_given():
+    with pytest.raises(ConfigError, match="atlas2010, generic, odd"):
+        Finder()
 
 
 def test_wrong_words_are_refused_when_the_engine_opens():
     for words in ({"precision": "f16"}, {"accumulate": "atomic"}, {"encoding": "zip"}):
         with pytest.raises(ConfigError):
-            Finder(engine="cpu", **words).open()
+            Finder(detector="generic", engine="cpu", **words).open()
 
 
 def test_detectors_come_from_anything():

@@ -234,7 +234,7 @@ def test_configurations_start_from_auto():
     auto = Config("auto", peaks=2)
     assert Config(peaks=2) == Config.from_toml("peaks = 2") == Config.coerce({"peaks": 2}) == auto
     assert Config.from_toml('preset = "jet"\npeaks = 2') == Config("jet", peaks=2)
-    assert Finder({"peaks": 2}).config == auto
+    assert Finder({"peaks": 2}, "generic").config == auto
     assert auto["preset"] == "auto" and auto.replace(peaks=4) == Config()
     assert repr(Config("jet", peaks=7)) == "Config('jet', peaks=7)"
     assert Config("auto", max_layer=None)["max_layer"] == "all"

@@ -5,6 +5,7 @@ mod built_in;
 use std::collections::{BTreeSet, HashMap};
 
 use self::built_in::Table;
+use crate::config::words;
 use crate::error::{Error, Result};
 
 /// Where a layer's spacepoints lie.
@@ -24,16 +25,17 @@ pub enum LayerKind {
     },
 }
 
-/// Sensor of a layer, ordered from the best to the worst resolution in z.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Sensor {
-    /// Pixels.
-    Pixel,
-    /// Strips whose z is known to about a millimetre: short ones, or pairs at an angle.
-    ShortStrip,
-    /// Strips whose z is known to some millimetres or worse.
-    LongStrip,
+words! {
+    /// Sensor of a layer, ordered from the best to the worst resolution in z.
+    #[derive(PartialOrd, Ord)]
+    pub enum Sensor for "sensor" {
+        /// Pixels.
+        Pixel = "pixel",
+        /// Strips whose z is known to about a millimetre: short ones, or pairs at an angle.
+        ShortStrip = "short-strip",
+        /// Strips whose z is known to some millimetres or worse.
+        LongStrip = "long-strip",
+    }
 }
 
 /// One layer of a detector.
@@ -133,13 +135,17 @@ impl Detector {
     }
 
     /// Returns a built-in detector by name.
-    pub fn built_in(name: &str) -> Option<Self> {
-        match name {
-            "atlas2010" => Some(Self::atlas2010()),
-            "generic" => Some(Self::generic()),
-            "odd" => Some(Self::odd()),
-            _ => None,
-        }
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the names of all built-in detectors.
+    pub fn built_in(name: &str) -> Result<Self> {
+        let tables = [&built_in::ATLAS2010, &built_in::GENERIC, &built_in::ODD];
+        let known = tables.into_iter().find(|table| table.name == name);
+        known.map(Self::from_table).ok_or_else(|| Error::Config {
+            key: "detector",
+            value: name.to_owned(),
+            reason: format!("is not a built-in detector: {}", Self::BUILT_IN.join(", ")),
+        })
     }
 
     /// Makes a detector of its layers, numbered from 0 in this order, and of its bending, where

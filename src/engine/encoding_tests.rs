@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::config::Config;
+use crate::config::Preset;
 use crate::detector::Detector;
 use crate::engine::plan::{PackSummary, RoiPlan};
-use crate::preset::Preset;
 use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiView};
 
 fn search(triplets: Triplets) -> Search {
@@ -21,7 +21,7 @@ fn bits_suit_the_detector() {
     let triplets = Compact::new(&search(Triplets::Any)).expect("room");
     assert!(triplets.step_mm <= 0.001 && triplets.phi_bits == 5, "{triplets:?}");
     // Slices of a thousandth of a degree and triplets: rho and z would be left with too little.
-    let fine = Config { phi_slice_deg: 1e-6, triplets: Triplets::Any, ..Config::default() };
+    let fine = Config { phi_slice_deg: 1e-6, triplets: Triplets::Any, ..Config::preset(Preset::Default) };
     assert_eq!(Compact::new(&Search::new(&fine, &Detector::atlas2010()).expect("valid")), None);
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use kernel_host::{AdapterChoice, AdapterSummary, Gpu, GpuOptions, wgpu};
 
 use super::*;
-use crate::config::Config;
+use crate::config::{Config, Preset};
 use crate::detector::Detector;
 use crate::engine::toy::Toy;
 use crate::spacepoint::RoiView;
@@ -25,7 +25,7 @@ fn open(adapter: &AdapterSummary) -> Gpu {
 }
 
 fn build_with(gpus: &[&Gpu], options: &EngineOptions) -> Arc<Gpus> {
-    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let search = Search::new(&Config::preset(Preset::Default), &Detector::atlas2010()).expect("a valid configuration");
     let gpus = gpus.iter().map(|&gpu| gpu.clone()).collect();
     Arc::new(pollster::block_on(Gpus::new(gpus, &search, options)).expect("an engine"))
 }
@@ -155,7 +155,7 @@ fn an_roi_that_does_not_fit_exceeds_capacity_and_its_neighbours_have_results() {
 #[test]
 fn no_memory_at_all_is_an_error_from_the_beginning() {
     let Some(adapter) = on_fast_adapters().into_iter().next() else { return };
-    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let search = Search::new(&Config::preset(Preset::Default), &Detector::atlas2010()).expect("a valid configuration");
     let options = EngineOptions { most_gpu_bytes: Some(100), ..EngineOptions::default() };
     let built = pollster::block_on(Gpus::new(vec![open(&adapter)], &search, &options));
     let error = built.err().expect("not even room for constants");

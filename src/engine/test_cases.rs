@@ -2,10 +2,10 @@
 
 use std::f64::consts::PI;
 
+use crate::config::Preset;
 use crate::config::{Config, Neighbours};
 use crate::detector::{Detector, Layer, LayerKind};
 use crate::engine::toy::{Toy, between};
-use crate::preset::Preset;
 use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint};
 
 /// A batch and how to search it.
@@ -169,7 +169,7 @@ fn barrels(layers: u32) -> Detector {
 
 pub(in crate::engine) fn cases() -> Vec<Case> {
     let rng = &mut fastrand::Rng::with_seed(2010);
-    let config = &Config { peaks: 3, ..Config::default() };
+    let config = &Config { peaks: 3, ..Config::preset(Preset::Default) };
     let thesis = &Config { peaks: 3, ..Config::preset(Preset::Thesis) };
     let mut cases = events(rng, config, thesis);
     cases.extend(rings(rng, config, thesis));

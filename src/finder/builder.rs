@@ -23,25 +23,23 @@ use crate::error::{Error, Result};
 use crate::options::AdapterChoice;
 use crate::options::{Accumulate, Encoding, Engine, EngineOptions, Precision};
 
-/// Options of a [`ZFinder`] to be.
-#[derive(Clone, Debug, Default)]
+/// Builds a [`ZFinder`].
+#[derive(Clone, Debug)]
 pub struct ZFinderBuilder {
     config: Config,
-    detector: Option<Detector>,
+    detector: Detector,
     engine: Engine,
     options: EngineOptions,
 }
 
 impl ZFinderBuilder {
-    /// The physics; the reference program's defaults if not given.
-    pub fn config(mut self, config: Config) -> Self {
-        self.config = config;
-        self
+    pub(super) fn new(detector: Detector) -> Self {
+        Self { config: Config::default(), detector, engine: Engine::default(), options: EngineOptions::default() }
     }
 
-    /// The detector; [`Detector::atlas2010`] if not given.
-    pub fn detector(mut self, detector: Detector) -> Self {
-        self.detector = Some(detector);
+    /// Sets the physics; the preset [`Preset::Auto`](crate::Preset::Auto) by default.
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
         self
     }
 
@@ -171,15 +169,7 @@ impl ZFinderBuilder {
                 reason: "must lie in [1, 65536]".into(),
             });
         }
-        let atlas2010;
-        let detector = match &self.detector {
-            Some(detector) => detector,
-            None => {
-                atlas2010 = Detector::atlas2010();
-                &atlas2010
-            }
-        };
-        Search::new(&self.config, detector)
+        Search::new(&self.config, &self.detector)
     }
 
     /// Builds the requested engine. `engines` compiles the kernels for each device.

@@ -55,9 +55,11 @@ impl ZFinder {
         Self { core: Arc::new(Core { config, detector, accumulate, engine, fallback, idle, input_check }) }
     }
 
-    /// Starts from the defaults.
-    pub fn builder() -> ZFinderBuilder {
-        ZFinderBuilder::default()
+    /// Returns a builder for a finder of this detector's vertices, with the preset
+    /// [`Preset::Auto`](crate::Preset::Auto). Built-in detectors are [`Detector::atlas2010`],
+    /// [`Detector::generic`] and [`Detector::odd`](Detector::odd).
+    pub fn builder(detector: Detector) -> ZFinderBuilder {
+        ZFinderBuilder::new(detector)
     }
 
     /// The configuration that it was built with.
@@ -85,7 +87,7 @@ impl ZFinder {
     ///
     /// ```
     /// use zfinder::{Detector, Engine, Roi, Spacepoint, ZFinder};
-    /// let finder = ZFinder::builder().detector(Detector::generic()).engine(Engine::Cpu).build()?;
+    /// let finder = ZFinder::builder(Detector::generic()).engine(Engine::Cpu).build()?;
     /// // Lengths in cm: layer 0 of the generic detector has a radius of 32 mm.
     /// let spacepoint = Spacepoint { rho: 3.2, phi: 0.1, z: 1.5, layer: 0 };
     /// finder.find(&Roi { spacepoints: vec![spacepoint], ..Roi::default() })?;
@@ -125,12 +127,12 @@ impl ZFinder {
     /// Returns the bytes of its buffers on its GPUs, in flight or kept for the next batch. 0 on
     /// other engines.
     pub fn gpu_bytes(&self) -> u64 {
-        let bytes = |engine: &RunningEngine| match engine {
+        // The engine for second searches allocates on the same devices.
+        match &self.core.engine {
             #[cfg(feature = "gpu")]
             RunningEngine::Gpus(gpus) => gpus.bytes(),
             RunningEngine::Cpu(_) | RunningEngine::Reference(_) => 0,
-        };
-        bytes(&self.core.engine) + self.core.fallback.as_ref().map_or(0, bytes)
+        }
     }
 
     /// The vertices of one RoI: a batch of one.
@@ -167,9 +169,9 @@ impl ZFinder {
     /// As [`ZFinder::find_batch`].
     ///
     /// ```
-    /// # use zfinder::{Engine, RoiBatch, RoiDescriptor, Spacepoint, ZFinder};
+    /// # use zfinder::{Detector, Engine, RoiBatch, RoiDescriptor, Spacepoint, ZFinder};
     /// # fn main() -> zfinder::Result<()> {
-    /// let finder = ZFinder::builder().engine(Engine::Cpu).build()?;
+    /// let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
     /// let mut batch = RoiBatch::new();
     /// let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 };
     /// batch.push(RoiDescriptor::default(), [spacepoint]);
@@ -204,9 +206,9 @@ impl ZFinder {
     /// As [`ZFinder::find_batch`].
     ///
     /// ```
-    /// # use zfinder::{Engine, RoiBatch, RoiDescriptor, Spacepoint, ZFinder};
+    /// # use zfinder::{Detector, Engine, RoiBatch, RoiDescriptor, Spacepoint, ZFinder};
     /// # fn main() -> zfinder::Result<()> {
-    /// let finder = ZFinder::builder().engine(Engine::Cpu).build()?;
+    /// let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
     /// let mut batch = RoiBatch::new();
     /// let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 };
     /// batch.push(RoiDescriptor::default(), [spacepoint]);

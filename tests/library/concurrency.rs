@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Waker};
 
-use zfinder::{Engine, Roi, RoiBatch, RoiResult, StreamOptions, ZFinder};
+use zfinder::{Detector, Engine, Roi, RoiBatch, RoiResult, StreamOptions, ZFinder};
 use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::on_fast_adapters;
 use zfinder_testing::toy::Toy;
@@ -88,7 +88,10 @@ fn any_mix_of_calls_on_many_threads_gives_the_same_bits() {
         engines.push((adapter.name.clone(), on_shared_device(&adapter), 12));
     }
     for (name, engine, calls) in engines {
-        let finder = ZFinder::builder().engine(engine).build().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let finder = ZFinder::builder(Detector::atlas2010())
+            .engine(engine)
+            .build()
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         let wanted = batches.iter().map(|batch| finder.find_batch(batch).expect("answers")).collect();
         let known = Known { name: &name, finder: &finder, batches: &batches, wanted };
         std::thread::scope(|scope| {

@@ -6,7 +6,7 @@
 mod example;
 
 use example::{Args, run};
-use zfinder::{AdapterChoice, Config, Detector};
+use zfinder::{AdapterChoice, Config, Detector, Preset};
 use zfinder_testing::{is_slow, on_adapters, shared};
 
 const CASES: [&str; 17] = [
@@ -119,7 +119,7 @@ fn neighbours() {
     let text = std::fs::read_to_string(path).expect("it can be read");
     let row = |line: &str| line.split_whitespace().map(|n| n.parse().expect("a count")).collect::<Vec<u32>>();
     let wanted: Vec<Vec<u32>> = text.lines().map(row).collect();
-    let found = Detector::atlas2010().neighbours(&Config::default());
+    let found = Detector::atlas2010().neighbours(&Config::preset(Preset::Default));
     assert_eq!(wanted.len(), 19);
     for (a, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
         assert_eq!(found, wanted, "inner layer {a}");

@@ -4,6 +4,7 @@
 
 mod adversarial;
 mod concurrency;
+mod configuration_page;
 mod conformance;
 mod embedding;
 mod engines;

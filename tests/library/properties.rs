@@ -15,9 +15,10 @@ use zfinder_testing::on_adapters;
 
 use proptest::test_runner::{Config as RunConfig, RngAlgorithm, TestRng, TestRunner};
 use random::{Case, case};
+use zfinder::config::{Fallback, Weighting};
 use zfinder::{
-    AdapterKind, Config, Encoding, Engine, Fallback, PhiWindow, Precision, Roi, RoiResult, Spacepoint, Status,
-    StreamOptions, Weighting, ZFinder, ZFinderBuilder,
+    AdapterKind, Config, Encoding, Engine, PhiWindow, Precision, Roi, RoiResult, Spacepoint, Status, StreamOptions,
+    ZFinder, ZFinderBuilder,
 };
 use zfinder_testing::toy::turned;
 
@@ -47,7 +48,7 @@ fn holds(cases: u32, property: impl Fn(&Case)) {
 
 impl Case {
     fn finder(&self, engine: Engine, options: impl FnOnce(ZFinderBuilder) -> ZFinderBuilder) -> ZFinder {
-        let builder = ZFinder::builder().config(self.config.clone()).detector(self.detector.clone()).engine(engine);
+        let builder = ZFinder::builder(self.detector.clone()).config(self.config.clone()).engine(engine);
         options(builder).build().unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -159,7 +160,7 @@ fn turns_and_shifts_move_vertices_along() {
     holds(2 * cases(), |case| {
         // A shift by whole bins of the first search is not one of whole bins of the fallback, and
         // the same holds for slices.
-        let config = Config { fallback: Fallback::None, ..case.config.clone() };
+        let config = case.config.clone().with(|c| c.fallback = Fallback::None);
         let case = &Case { config, ..case.clone() };
         let finder = case.finder(Engine::Cpu, |builder| builder.precision(Precision::F64));
         let wanted = case.find(&finder);

@@ -1,7 +1,7 @@
 //! Finds the vertex that the experiment reconstructed in a real collision (CMS, 2010;
 //! ../shared/data/real), on every engine. The file is not part of the repository.
 
-use zfinder::{Accumulate, Config, Engine, RoiBatch, RoiDescriptor, Spacepoint, Status, ZFinder};
+use zfinder::{Accumulate, Config, Engine, Preset, RoiBatch, RoiDescriptor, Spacepoint, Status, ZFinder};
 use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::on_adapters;
 use zfinder_testing::shared;
@@ -48,16 +48,18 @@ fn the_vertex_is_where_the_experiment_has_it() {
     let mut batch = RoiBatch::new();
     batch.push(RoiDescriptor::default(), points);
 
-    let config = Config { beam_spot_mm: [0.97, 0.18], field_t: 3.8, ..Config::default() };
+    let config = Config::preset(Preset::Default).with(|c| {
+        c.beam_spot_mm = [0.97, 0.18];
+        c.field_t = 3.8;
+    });
     let mut engines = vec![("reference".to_owned(), Engine::Reference), ("CPU".to_owned(), Engine::Cpu)];
     for adapter in on_adapters() {
         engines.push((adapter.name.clone(), on_shared_device(&adapter)));
     }
     for (name, engine) in engines {
         for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
-            let finder = ZFinder::builder()
+            let finder = ZFinder::builder(zfinder_io::detector_from_toml("pixels", PIXELS).expect("valid"))
                 .config(config.clone())
-                .detector(zfinder_io::detector_from_toml("pixels", PIXELS).expect("valid"))
                 .engine(engine.clone())
                 .accumulate(accumulate)
                 .build()

@@ -3,7 +3,8 @@
 use std::f64::consts::{PI, TAU};
 
 use zfinder::{
-    Calorimeter, Config, Engine, ObjectKind, PhiWindow, Region, RoiBatch, RoiDescriptor, SeedObject, Spacepoint, Status,
+    Calorimeter, Config, Engine, ObjectKind, PhiWindow, Preset, Region, RoiBatch, RoiDescriptor, SeedObject,
+    Spacepoint, Status,
 };
 use zfinder_testing::engines::{agree, bits, build, find};
 use zfinder_testing::toy::Toy;
@@ -28,7 +29,7 @@ fn angle(random: &mut fastrand::Rng) -> f64 {
 #[test]
 fn a_tube_holds_the_track_of_its_object() {
     let random = &mut fastrand::Rng::with_seed(38);
-    let config = Config { beam_spot_mm: [0.6, -0.4], ..Config::default() };
+    let config = Config::preset(Preset::Default).with(|c| c.beam_spot_mm = [0.6, -0.4]);
     let calorimeter = Calorimeter::default();
     for _ in 0..500 {
         let (z0, slope, phi0) = (300.0 * random.f64() - 150.0, 4.0 * random.f64() - 2.0, angle(random));
@@ -61,11 +62,11 @@ fn a_tube_holds_the_track_of_its_object() {
 fn photons_open_the_opposite_half() {
     let at = |phi| Spacepoint { rho: 88.5, phi, z: 10.0, layer: 1 };
     let photons = [object(0.3, 3.0, 60.0, ObjectKind::Photon), object(-0.2, -3.0, 40.0, ObjectKind::Photon)];
-    let region = tubes(&photons, &Config::default());
+    let region = tubes(&photons, &Config::preset(Preset::Default));
     let circle = [0.0, 1.4, -1.4, 1.8, -1.8, 3.0];
     assert_eq!(circle.map(|phi| region.contains(at(phi))), [true, true, true, false, false, true]);
     let with_muon = [photons[0], photons[1], object(0.0, 1.0, 20.0, ObjectKind::Muon)];
-    let region = tubes(&with_muon, &Config::default());
+    let region = tubes(&with_muon, &Config::preset(Preset::Default));
     assert_eq!(circle.map(|phi| region.contains(at(phi))), [false, false, false, false, false, true]);
 }
 
@@ -81,12 +82,15 @@ fn events() -> (RoiBatch, Vec<Option<Region>>) {
             0 => None,
             1 => {
                 let windows = [PhiWindow::new(low, low + 1.2), PhiWindow::new(low + 2.0, low + 3.0)];
-                Some(Region::of_windows(&windows.map(|window| window.expect("a window")), &Config::default()))
+                Some(Region::of_windows(
+                    &windows.map(|window| window.expect("a window")),
+                    &Config::preset(Preset::Default),
+                ))
             }
             _ => {
                 let kinds = [ObjectKind::Photon, ObjectKind::Jet];
                 let objects = kinds.map(|kind| object(2.0 * random.f64() - 1.0, angle(random), 40.0, kind));
-                Some(tubes(&objects[number as usize % 4 - 2..], &Config::default()))
+                Some(tubes(&objects[number as usize % 4 - 2..], &Config::preset(Preset::Default)))
             }
         });
     }
@@ -106,7 +110,7 @@ fn regions_have_the_same_answers_on_every_engine() {
     });
     let answers: Vec<_> = finders().iter().map(|(name, finder)| (name, find(name, finder, &selected))).collect();
     // One more vertex shows which peaks are clearly higher than the next one.
-    let two = Config { peaks: 2, ..Config::default() };
+    let two = Config::preset(Preset::Default).with(|c| c.peaks = 2);
     let reference = find("reference", &build("reference", &Engine::Reference, &two), &selected);
     let (_, cpu) = answers.iter().find(|(name, _)| *name == "CPU").expect("the CPU engine");
     for (name, found) in answers.iter().filter(|(name, _)| *name != "reference") {
@@ -121,7 +125,7 @@ fn regions_have_the_same_answers_on_every_engine() {
 #[test]
 fn a_region_of_everything_changes_nothing() {
     let (events, _) = events();
-    let circle = Region::of_windows(&[PhiWindow::FullScan], &Config::default());
+    let circle = Region::of_windows(&[PhiWindow::FullScan], &Config::preset(Preset::Default));
     let selected = Region::select_batch(&events, &vec![Some(circle.clone()); events.len()]).expect("a region an event");
     assert_eq!(selected.spacepoints(), events.spacepoints());
     assert!(circle.contains(Spacepoint { rho: 50.5, phi: -1e-17, z: 0.0, layer: 0 }));
@@ -137,7 +141,7 @@ fn a_region_of_everything_changes_nothing() {
 /// whole.
 #[test]
 fn what_a_region_cannot_judge_it_keeps() {
-    let config = Config::default();
+    let config = Config::preset(Preset::Default);
     let region = tubes(&[object(0.5, 1.0, 30.0, ObjectKind::Electron)], &config);
     let good = |layer| Spacepoint { rho: 50.5 + f64::from(layer), phi: 1.0, z: 20.0, layer };
     let invalid = Spacepoint { rho: f64::NAN, ..good(0) };
@@ -171,7 +175,9 @@ fn wrong_objects_and_sizes_are_refused() {
     let error = "tau".parse::<ObjectKind>().expect_err("no such kind").to_string();
     assert!(error.contains("tau is not one of electron, photon, muon, jet"), "{error}");
     let calorimeter = Calorimeter { endcap_z_mm: -1.0, ..Calorimeter::default() };
-    let error = Region::of_objects(&[], &calorimeter, &Config::default()).expect_err("a negative length").to_string();
+    let error = Region::of_objects(&[], &calorimeter, &Config::preset(Preset::Default))
+        .expect_err("a negative length")
+        .to_string();
     assert!(error.contains("endcap_z_mm"), "{error}");
     let error = Region::select_batch(&RoiBatch::new(), &[None]).expect_err("no event").to_string();
     assert!(error.contains("1 regions for 0 events"), "{error}");
@@ -185,7 +191,7 @@ fn extreme_objects_make_regions() {
         let eta = [0.0, -0.0, 1e-300, 20.0, -20.0, 1.0][random.usize(..6)];
         let et = [1e-300, 1e-3, 1.0, SeedObject::MAX_ET_GEV][random.usize(..4)];
         let kind = ObjectKind::ALL[random.usize(..4)];
-        let region = tubes(&[object(eta, angle(random), et, kind)], &Config::default());
+        let region = tubes(&[object(eta, angle(random), et, kind)], &Config::preset(Preset::Default));
         let spacepoint = Spacepoint {
             rho: [1e-6, 1.0, 50.5, 1e9][random.usize(..4)],
             phi: 20.0 * random.f64() - 10.0,

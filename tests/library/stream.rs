@@ -4,8 +4,8 @@
 use std::sync::OnceLock;
 
 use zfinder::{
-    AdapterChoice, Config, Encoding, Engine, Error, Roi, RoiBatch, RoiDescriptor, RoiResult, SearchedBatch, Status,
-    Stream, StreamOptions, ZFinder,
+    AdapterChoice, Config, Detector, Encoding, Engine, Error, Preset, Roi, RoiBatch, RoiDescriptor, RoiResult,
+    SearchedBatch, Status, Stream, StreamOptions, ZFinder,
 };
 use zfinder_testing::engines::{Bits, bits, on_shared_device};
 use zfinder_testing::toy::{Toy, between};
@@ -24,7 +24,7 @@ fn finders() -> &'static [(String, ZFinder)] {
 }
 
 fn build(name: &str, engine: Engine) -> ZFinder {
-    ZFinder::builder().engine(engine).build().unwrap_or_else(|error| panic!("{name}: {error}"))
+    ZFinder::builder(Detector::atlas2010()).engine(engine).build().unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn open(name: &str, finder: &ZFinder, in_flight: usize) -> Stream {
@@ -114,8 +114,12 @@ fn parts_of_a_batch_change_no_bit() {
     let wide = Toy { window: None, tracks: 60, ..Toy::default() }.event(rng, 5).roi;
     batches[1].push(wide.descriptor, wide.spacepoints);
     for adapter in on_fast_adapters() {
-        let builder = ZFinder::builder().engine(on_shared_device(&adapter));
-        let builder = builder.encoding(Encoding::Compact).slices_per_histogram(8).most_buffer_bytes(1 << 20);
+        let builder = ZFinder::builder(Detector::atlas2010()).config(Config::preset(Preset::Default));
+        let builder = builder
+            .engine(on_shared_device(&adapter))
+            .encoding(Encoding::Compact)
+            .slices_per_histogram(8)
+            .most_buffer_bytes(1 << 20);
         let finder = builder.build().unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
         let wanted = one_by_one(&adapter.name, &finder, &batches);
         assert_eq!(wanted[1][12].1, Status::CapacityExceeded, "{}", adapter.name);
@@ -318,10 +322,11 @@ fn several_gpus_share_batches_and_streams() {
 
 #[test]
 fn no_gpu_and_all_of_none_are_errors() {
-    let error = ZFinder::builder().engine(Engine::Gpus(Vec::new())).build().expect_err("none is named");
+    let error =
+        ZFinder::builder(Detector::atlas2010()).engine(Engine::Gpus(Vec::new())).build().expect_err("none is named");
     assert!(matches!(error, Error::Config { key: "engine", .. }), "{error}");
     let adapters = on_adapters();
-    match ZFinder::builder().engine(Engine::Gpu(AdapterChoice::All)).build() {
+    match ZFinder::builder(Detector::atlas2010()).engine(Engine::Gpu(AdapterChoice::All)).build() {
         Ok(finder) => {
             let first = adapters.iter().find(|adapter| adapter.kind != zfinder::AdapterKind::Software);
             let description = finder.description();
@@ -338,7 +343,10 @@ fn no_gpu_and_all_of_none_are_errors() {
 
 #[test]
 fn a_clone_is_the_same_finder() {
-    let finder = ZFinder::builder().config(Config { peaks: 2, ..Config::default() }).engine(Engine::Cpu).build();
+    let finder = ZFinder::builder(Detector::atlas2010())
+        .config(Config::preset(Preset::Default).with(|c| c.peaks = 2))
+        .engine(Engine::Cpu)
+        .build();
     let finder = finder.expect("the CPU engine");
     let clone = finder.clone();
     drop(finder);

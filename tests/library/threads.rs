@@ -3,12 +3,18 @@
 
 use std::num::NonZeroUsize;
 
-use zfinder::{Config, Engine, Preset, Roi, RoiBatch, StreamOptions, Triplets, ZFinder};
+use zfinder::config::Triplets;
+use zfinder::{Config, Detector, Engine, Preset, Roi, RoiBatch, StreamOptions, ZFinder};
 use zfinder_study::simulate::Simulation;
 
 fn finder(config: &Config, threads: usize) -> ZFinder {
     let threads = NonZeroUsize::new(threads).expect("a number of threads");
-    ZFinder::builder().config(config.clone()).engine(Engine::Cpu).threads(threads).build().expect("a finder")
+    ZFinder::builder(Detector::atlas2010())
+        .config(config.clone())
+        .engine(Engine::Cpu)
+        .threads(threads)
+        .build()
+        .expect("a finder")
 }
 
 /// Returns large RoIs, whose slices are shared, and small ones.
@@ -25,8 +31,8 @@ fn batch() -> RoiBatch {
 fn no_number_of_threads_changes_a_bit() {
     let batch = batch();
     let configs = [
-        Config::default(),
-        Config { triplets: Triplets::Count, ..Config::default() },
+        Config::preset(Preset::Default),
+        Config::preset(Preset::Default).with(|c| c.triplets = Triplets::Count),
         Config::preset(Preset::HardScatter),
         Config::preset(Preset::Egamma),
     ];

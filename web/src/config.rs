@@ -6,30 +6,13 @@ use zfinder::{Config, Detector, LayerKind, Preset};
 
 use crate::{exception, json};
 
-/// The presets by the names of the option `--preset`. The default comes first.
-const PRESETS: [(&str, Preset); 13] = [
-    ("auto", Preset::Auto),
-    ("hard-scatter", Preset::HardScatter),
-    ("default", Preset::Default),
-    ("full-scan", Preset::FullScan),
-    ("beam-spot", Preset::BeamSpot),
-    ("bphysics", Preset::Bphysics),
-    ("jet", Preset::Jet),
-    ("egamma", Preset::Egamma),
-    ("muon", Preset::Muon),
-    ("tau", Preset::Tau),
-    ("high-pileup", Preset::HighPileup),
-    ("high-multiplicity", Preset::HighMultiplicity),
-    ("thesis", Preset::Thesis),
-];
-
 /// Returns the names of the presets as JSON.
 ///
 /// # Errors
 /// A failed serialization.
 #[wasm_bindgen]
 pub fn presets() -> Result<String, JsError> {
-    json(&PRESETS.map(|(name, _)| name))
+    json(Preset::ALL)
 }
 
 /// Returns the names of the built-in detectors as JSON.
@@ -47,9 +30,7 @@ pub fn detectors() -> Result<String, JsError> {
 /// No preset has this name.
 #[wasm_bindgen]
 pub fn preset(name: &str) -> Result<String, JsError> {
-    let preset = PRESETS.iter().find(|(known, _)| *known == name);
-    let (_, preset) = preset.ok_or_else(|| exception(format!("there is no preset `{name}`")))?;
-    json(&Config::preset(*preset))
+    json(&Config::preset(name.parse().map_err(exception)?))
 }
 
 /// Reads a configuration from JSON, and validates it.
@@ -60,7 +41,7 @@ pub(crate) fn config_of(text: &str) -> Result<Config, JsError> {
 }
 
 pub(crate) fn detector_of(name: &str) -> Result<Detector, JsError> {
-    Detector::built_in(name).ok_or_else(|| exception(format!("there is no detector `{name}`")))
+    Detector::built_in(name).map_err(exception)
 }
 
 #[derive(Serialize)]

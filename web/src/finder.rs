@@ -16,7 +16,7 @@ pub struct Finder {
 }
 
 fn builder(config: &str, detector: &str) -> Result<ZFinderBuilder, JsError> {
-    Ok(ZFinder::builder().config(config_of(config)?).detector(detector_of(detector)?))
+    Ok(ZFinder::builder(detector_of(detector)?).config(config_of(config)?))
 }
 
 #[wasm_bindgen]

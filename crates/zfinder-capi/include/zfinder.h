@@ -106,7 +106,7 @@ typedef struct zf_options {
   size_t size;
   // Name of a preset, or a configuration in TOML; NULL is the preset `auto`. A text with `=` is TOML.
   const char *config;
-  // Name of a built-in detector, or a detector in TOML; NULL is `atlas2010`.
+  // Name of a built-in detector, or a detector in TOML. It must be given.
   const char *detector;
   // `auto`, `cpu`, `gpu` or `reference`; NULL is `auto`: a hardware GPU if there is one, else the CPU.
   const char *engine;
@@ -274,7 +274,7 @@ zf_code zf_adapters(char *buffer,
 
 // Builds a finder. Opens devices and compiles shaders, so build a finder once. Any thread.
 //
-// NULL `options` are the defaults. `finder` gets the handle; destroy it with `zf_destroy()`.
+// `options` must name the detector. `finder` gets the handle; destroy it with `zf_destroy()`.
 //
 // # Safety
 // `options` has valid texts.

@@ -34,7 +34,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let code = match error {
-            Error::Config { .. } => zf_code::ZF_CONFIG,
+            Error::Config { .. } | Error::UnknownKey { .. } => zf_code::ZF_CONFIG,
             Error::Detector { .. } => zf_code::ZF_DETECTOR,
             Error::PhiWindow { .. } | Error::Columns { .. } => zf_code::ZF_COLUMNS,
             Error::Panicked { .. } => zf_code::ZF_PANIC,

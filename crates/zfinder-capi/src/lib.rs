@@ -7,7 +7,8 @@
 //! A program in C; `docs/how-to/call-from-cpp.md` has a complete one, which is tested:
 //!
 //! ```c
-//! zf_options options = zf_options_init();       /* preset auto, detector atlas2010 */
+//! zf_options options = zf_options_init();       /* preset auto */
+//! options.detector = "generic";
 //! zf_finder finder;
 //! if (zf_create(&options, &finder) != ZF_OK) return fprintf(stderr, "%s\n", zf_last_error());
 //! zf_batch batch = zf_batch_init();             /* one RoI of n spacepoints in columns */
@@ -42,7 +43,6 @@ mod types;
 
 use std::ffi::c_char;
 use std::fmt::Write;
-use std::ptr::null;
 use std::sync::Mutex;
 
 use zfinder::{StreamOptions, ZFinder};
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn zf_adapters(buffer: *mut c_char, room: usize, wanted: *
 
 /// Builds a finder. Opens devices and compiles shaders, so build a finder once. Any thread.
 ///
-/// NULL `options` are the defaults. `finder` gets the handle; destroy it with `zf_destroy()`.
+/// `options` must name the detector. `finder` gets the handle; destroy it with `zf_destroy()`.
 ///
 /// # Safety
 /// `options` has valid texts.
@@ -143,14 +143,8 @@ pub unsafe extern "C" fn zf_create(options: *const zf_options, finder: *mut zf_f
     guard(|| {
         // SAFETY: the caller's promise.
         unsafe { memory::write("finder", finder, zf_finder { id: 0 }) }?;
-        let defaults =
-            zf_options { size: 0, config: null(), detector: null(), engine: null(), adapter: null(), threads: 0 };
-        let options = if options.is_null() {
-            &defaults
-        } else {
-            // SAFETY: the caller's promise.
-            unsafe { memory::structure("options", options) }?
-        };
+        // SAFETY: the caller's promise.
+        let options = unsafe { memory::structure("options", options) }?;
         // SAFETY: the caller's promise.
         let built = unsafe { options::build(options) }?;
         let id = FINDERS.insert(SharedFinder { finder: built, scratch: Mutex::default() });

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use zfinder::{AdapterChoice, Config, Detector, Engine, Preset, ZFinder};
+use zfinder::{Config, Detector, Engine, Error, Preset, ZFinder};
 
 use crate::failure::{Failure, Outcome};
 use crate::memory;
@@ -15,12 +15,11 @@ use crate::types::{zf_code, zf_options};
 pub(crate) unsafe fn build(options: &zf_options) -> Outcome<ZFinder> {
     // SAFETY: the promise of this function's caller.
     let text = |name, pointer| unsafe { memory::text(name, pointer) };
-    let mut builder = ZFinder::builder()
-        .config(config(text("config", options.config)?)?)
+    let config = config(text("config", options.config)?)?;
+    let detector = parse_detector(text("detector", options.detector)?)?;
+    let mut builder = ZFinder::builder(detector)
+        .config(config)
         .engine(engine(text("engine", options.engine)?, text("adapter", options.adapter)?)?);
-    if let Some(detector) = text("detector", options.detector)? {
-        builder = builder.detector(parse_detector(detector)?);
-    }
     if let Some(threads) = NonZeroUsize::new(options.threads) {
         builder = builder.threads(threads);
     }
@@ -33,33 +32,27 @@ fn config(text: Option<&str>) -> Outcome<Config> {
         return Ok(Config::preset(preset));
     }
     if !text.contains('=') && !text.trim().is_empty() {
-        let names = Preset::ALL.map(Preset::as_str).join(", ");
+        let names = Preset::ALL.iter().map(|preset| preset.as_str()).collect::<Vec<_>>().join(", ");
         return Err(Failure::new(zf_code::ZF_CONFIG, format!("{text} is neither TOML nor a preset: {names}")));
     }
     zfinder_io::config_from_toml(text).map_err(|error| Failure::new(zf_code::ZF_CONFIG, error.to_string()))
 }
 
-fn parse_detector(text: &str) -> Outcome<Detector> {
-    if let Some(detector) = Detector::built_in(text.trim()) {
-        return Ok(detector);
+fn parse_detector(text: Option<&str>) -> Outcome<Detector> {
+    let failure = |message: String| Failure::new(zf_code::ZF_DETECTOR, message);
+    let Some(text) = text else {
+        let names = Detector::BUILT_IN.join(", ");
+        return Err(failure(format!("no detector is given: set `detector` to {names} or TOML text")));
+    };
+    if text.contains('=') {
+        return zfinder_io::detector_from_toml("detector", text).map_err(|error| failure(error.to_string()));
     }
-    if !text.contains('=') {
-        return Err(Failure::new(zf_code::ZF_DETECTOR, format!("{text} is neither TOML nor a built-in detector")));
-    }
-    let failure = |error: zfinder_io::Error| Failure::new(zf_code::ZF_DETECTOR, error.to_string());
-    zfinder_io::detector_from_toml("detector", text).map_err(failure)
+    Detector::built_in(text.trim()).map_err(|error| failure(error.to_string()))
 }
 
 fn engine(engine: Option<&str>, adapter: Option<&str>) -> Outcome<Engine> {
-    let engine = engine.unwrap_or("auto");
-    let adapter: Option<AdapterChoice> = adapter.and_then(|adapter| adapter.parse().ok());
-    match (engine, adapter) {
-        ("auto" | "gpu", Some(adapter)) => Ok(Engine::Gpu(adapter)),
-        ("auto", None) => Ok(Engine::Auto),
-        ("gpu", None) => Ok(Engine::Gpu(AdapterChoice::Hardware)),
-        ("cpu", None) => Ok(Engine::Cpu),
-        ("reference", None) => Ok(Engine::Reference),
-        ("cpu" | "reference", Some(_)) => Err(Failure::argument(format!("engine {engine} uses no adapter"))),
-        _ => Err(Failure::argument(format!("engine {engine} is not auto, cpu, gpu or reference"))),
-    }
+    let engine: Engine =
+        engine.unwrap_or("auto").parse().map_err(|error: Error| Failure::argument(error.to_string()))?;
+    let adapters = adapter.and_then(|adapter| adapter.parse().ok()).into_iter().collect();
+    engine.on(adapters).map_err(|error| Failure::argument(error.to_string()))
 }

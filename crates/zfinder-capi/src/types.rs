@@ -102,7 +102,7 @@ pub struct zf_options {
     /// Name of a preset, or a configuration in TOML; NULL is the preset `auto`. A text with `=` is
     /// TOML.
     pub config: *const c_char,
-    /// Name of a built-in detector, or a detector in TOML; NULL is `atlas2010`.
+    /// Name of a built-in detector, or a detector in TOML. It must be given.
     pub detector: *const c_char,
     /// `auto`, `cpu`, `gpu` or `reference`; NULL is `auto`: a hardware GPU if there is one, else
     /// the CPU.

@@ -66,6 +66,9 @@ static void bad_options(void) {
   options.detector = "name = 3";
   EXPECT(ZF_DETECTOR, zf_create(&options, &finder));
   options.detector = NULL;
+  EXPECT(ZF_DETECTOR, zf_create(&options, &finder));
+  EXPECT_TRUE(strstr(zf_last_error(), "atlas2010, generic, odd") != NULL);
+  options.detector = "generic";
   options.engine = "abacus";
   EXPECT(ZF_ARGUMENT, zf_create(&options, &finder));
   options.engine = "cpu";

@@ -51,6 +51,7 @@ int main(int count, char **words) {
     zf_code (*create)(const zf_options *, zf_finder *);
     zf_code (*destroy)(zf_finder);
     zf_options options = zf_options_init();
+    options.detector = "generic";
     pthread_t threads[THREADS];
     void *library = dlopen(words[1], RTLD_NOW | RTLD_LOCAL);
     require(library != NULL, words[1]);

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use zfinder::{Accumulate, AdapterChoice, AdapterSummary, Engine, Precision, ZFinder};
+use zfinder::{Accumulate, AdapterChoice, AdapterSummary, Engine, Precision};
 
 use super::bench::SelfCheck;
 use command_host::Failure;
@@ -93,7 +93,7 @@ fn check(adapters: &[AdapterSummary], out: &mut impl Write) -> Result<(), Failur
                 continue;
             }
             let engine = Engine::Gpu(AdapterChoice::Index(adapter.index));
-            match check.run(ZFinder::builder().engine(engine).accumulate(accumulate).precision(precision)) {
+            match check.run(|builder| builder.engine(engine).accumulate(accumulate).precision(precision)) {
                 Ok(()) => say(format!("{} {}, {name}: answers as the reference engine", adapter.index, adapter.name))?,
                 Err(error) => {
                     say(format!("{} {}, {name}: FAILED: {error}", adapter.index, adapter.name))?;

@@ -10,7 +10,7 @@ use zfinder::{Config, Detector, Roi, RoiBatch};
 use zfinder_io::SpacepointReader;
 use zfinder_study::beam_spot::{BeamSpot, BeamSpotFinder};
 
-use super::options::beam_spot;
+use super::options::pair;
 
 /// Reading ahead stops at this number of tracks, which determine x and y within about 2 um, or at
 /// this number of spacepoints in memory.
@@ -40,7 +40,7 @@ impl FromStr for BeamPosition {
         if text == "auto" {
             return Ok(Self::Auto);
         }
-        beam_spot(text).map(Self::At).map_err(|error| format!("`auto`, or {error}"))
+        pair(text).map(Self::At).map_err(|error| format!("`auto`, or {error}"))
     }
 }
 

@@ -3,56 +3,10 @@
 use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
-use zfinder::{Accumulate, AdapterChoice, Engine, Precision, ZFinder, ZFinderBuilder};
+use zfinder::{Accumulate, AdapterChoice, Detector, Engine, Precision, Preset, ZFinder, ZFinderBuilder};
 
-use super::options::{PresetName, threads};
+use super::options::{threads, words};
 use command_host::Failure;
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum EngineName {
-    /// A hardware GPU if there is one, else the CPU
-    Auto,
-    /// A GPU
-    Gpu,
-    /// All cores
-    Cpu,
-    /// Serial and in f64: slow; the check of all other engines
-    Reference,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum AccumulateName {
-    /// Fixed-point integers: the same bits in any order
-    Fixed,
-    /// f32 by compare and retry, as in the thesis
-    CompareExchange,
-}
-
-impl From<AccumulateName> for Accumulate {
-    fn from(name: AccumulateName) -> Self {
-        match name {
-            AccumulateName::Fixed => Accumulate::Fixed,
-            AccumulateName::CompareExchange => Accumulate::CompareExchange,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum PrecisionName {
-    /// 32 bits
-    F32,
-    /// 64 bits; on a GPU only if `zfinder adapters` says so
-    F64,
-}
-
-impl From<PrecisionName> for Precision {
-    fn from(name: PrecisionName) -> Self {
-        match name {
-            PrecisionName::F32 => Precision::F32,
-            PrecisionName::F64 => Precision::F64,
-        }
-    }
-}
 
 /// Kernels of the GPU engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -70,16 +24,16 @@ impl DesignName {
     const SLICES: u32 = 1;
 
     /// Returns the sums of z for the given option, or the default of the design.
-    pub fn accumulate(self, given: Option<AccumulateName>) -> AccumulateName {
+    pub fn accumulate(self, given: Option<Accumulate>) -> Accumulate {
         given.unwrap_or(match self {
-            Self::Product => AccumulateName::Fixed,
-            Self::Thesis => AccumulateName::CompareExchange,
+            Self::Product => Accumulate::Fixed,
+            Self::Thesis => Accumulate::CompareExchange,
         })
     }
 
     /// Sets design and sums of a builder.
-    pub fn apply(self, builder: ZFinderBuilder, accumulate: Option<AccumulateName>) -> ZFinderBuilder {
-        let builder = builder.accumulate(self.accumulate(accumulate).into());
+    pub fn apply(self, builder: ZFinderBuilder, accumulate: Option<Accumulate>) -> ZFinderBuilder {
+        let builder = builder.accumulate(self.accumulate(accumulate));
         match self {
             Self::Product => builder,
             Self::Thesis => builder.slices_per_histogram(Self::SLICES),
@@ -99,8 +53,8 @@ impl DesignName {
 #[derive(Args)]
 pub(super) struct DeviceOptions {
     /// Engine that searches
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Engine")]
-    engine: EngineName,
+    #[arg(long, value_parser = words::<Engine>(Engine::WORDS), default_value = "auto", help_heading = "Engine")]
+    engine: Engine,
     /// GPU to use, by index, part of its name, or PCI id, as `zfinder adapters` lists them, or all
     /// (hardware) GPUs; may be repeated; implies --engine gpu
     #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "Engine")]
@@ -120,38 +74,38 @@ pub(super) struct EngineOptions {
     design: DesignName,
     /// Arithmetic of the sums of z on the GPU and the CPU [default: fixed; with --design thesis
     /// compare-exchange]
-    #[arg(long, value_enum, help_heading = "Engine")]
-    accumulate: Option<AccumulateName>,
+    #[arg(long, value_parser = words::<Accumulate>(Accumulate::WORDS), help_heading = "Engine")]
+    accumulate: Option<Accumulate>,
     /// Number type on the GPU and the CPU
-    #[arg(long, value_enum, default_value = "f32", help_heading = "Engine")]
-    precision: PrecisionName,
+    #[arg(long, value_parser = words::<Precision>(Precision::WORDS), default_value = "f32", help_heading = "Engine")]
+    precision: Precision,
 }
 
 impl EngineOptions {
-    /// Returns a builder without configuration and detector.
-    pub(super) fn builder(&self) -> Result<ZFinderBuilder, Failure> {
+    /// Returns a builder without configuration.
+    pub(super) fn builder(&self, detector: Detector) -> Result<ZFinderBuilder, Failure> {
         let engine = match (self.design, self.device.engine()?) {
             (DesignName::Thesis, Engine::Cpu | Engine::Reference) => return Err(DesignName::misfit()),
             (DesignName::Thesis, Engine::Auto) => Engine::Gpu(AdapterChoice::Hardware),
             (_, engine) => engine,
         };
-        let mut builder = ZFinder::builder().engine(engine);
+        let mut builder = ZFinder::builder(detector).engine(engine);
         if let Some(threads) = self.device.threads()? {
             builder = builder.threads(threads);
         }
-        Ok(self.design.apply(builder, self.accumulate).precision(self.precision.into()))
+        Ok(self.design.apply(builder, self.accumulate).precision(self.precision))
     }
 
     /// Returns the preset of the design; None for the default design.
-    pub(super) fn preset(&self) -> Option<PresetName> {
-        (self.design == DesignName::Thesis).then_some(PresetName::Thesis)
+    pub(super) fn preset(&self) -> Option<Preset> {
+        (self.design == DesignName::Thesis).then_some(Preset::Thesis)
     }
 }
 
 impl DeviceOptions {
     /// Returns the number of threads, if it is given.
     pub(super) fn threads(&self) -> Result<Option<NonZeroUsize>, Failure> {
-        let is_cpu = self.adapter.is_empty() && matches!(self.engine, EngineName::Auto | EngineName::Cpu);
+        let is_cpu = self.adapter.is_empty() && matches!(self.engine, Engine::Auto | Engine::Cpu);
         if self.threads.is_some() && !is_cpu {
             return Err(Failure::usage(
                 "--threads is of the CPU engine, which is not asked for",
@@ -162,20 +116,6 @@ impl DeviceOptions {
     }
 
     pub(super) fn engine(&self) -> Result<Engine, Failure> {
-        if self.adapter.is_empty() {
-            return Ok(match self.engine {
-                EngineName::Auto => Engine::Auto,
-                EngineName::Gpu => Engine::Gpu(AdapterChoice::Hardware),
-                EngineName::Cpu => Engine::Cpu,
-                EngineName::Reference => Engine::Reference,
-            });
-        }
-        if matches!(self.engine, EngineName::Cpu | EngineName::Reference) {
-            return Err(Failure::usage(
-                "--adapter names a GPU, and --engine cpu and reference use none",
-                "leave one of the two out; --adapter alone means --engine gpu",
-            ));
-        }
-        Ok(Engine::Gpus(self.adapter.clone()))
+        Ok(self.engine.clone().on(self.adapter.clone())?)
     }
 }

@@ -121,12 +121,12 @@ impl Find {
         if self.config.print_config {
             return self.config.print(&config);
         }
-        let builder = self.engine.builder()?;
         let format = self.output_format()?;
         let on_error = self.on_error.on_error();
         let mut skipped = Skipped::new(on_error);
         let inputs = input::inputs(&self.paths, &mut skipped)?;
         let detector = self.input.detector(&inputs.files, on_error)?;
+        let builder = self.engine.builder(detector.clone())?;
         let selection = self.input.selection([&config], self.config.beam_spot_events().is_some())?;
         let truth = self.input.truth(&self.paths, &inputs.files)?;
         let provenance_file = output::provenance_file(self.output.as_deref(), format);
@@ -138,7 +138,7 @@ impl Find {
         let mut rois = RoiSource::new(reader);
         let beam_events = self.config.beam_spot_events();
         let beam = beam_events.map(|events| rois.find_beam_spot(events, &detector, &mut config)).transpose()?;
-        let finder = builder.config(config).detector(detector.clone()).build()?;
+        let finder = builder.config(config).build()?;
         if !self.progress.quiet {
             note(&headline(&finder));
             self.input.found_truth(truth.as_ref()).iter().for_each(|truth| note(truth));

@@ -333,7 +333,7 @@ pub(super) fn detector(
     on_error: OnError,
 ) -> Result<Detector, Failure> {
     let Some(name) = name else { return default_detector(files, tree, on_error) };
-    if let Some(detector) = Detector::built_in(name) {
+    if let Ok(detector) = Detector::built_in(name) {
         return Ok(detector);
     }
     if !name.ends_with(".toml") && !Path::new(name).exists() {

@@ -14,31 +14,20 @@ pub(super) fn with_values(command: clap::Command, arguments: &[OsString]) -> cla
         None => None,
     });
     let preset: Preset = named.unwrap_or(Preset::Auto);
-    let values = toml::Table::try_from(Config::preset(preset)).unwrap_or_default();
+    let config = Config::preset(preset);
     // `zfinder simulate` has options of the same names that are no keys.
     let has_keys = |sub: &&clap::Command| sub.get_arguments().any(|argument| argument.get_long() == Some("z-bin"));
     let subcommands: Vec<String> =
         command.get_subcommands().filter(has_keys).map(|sub| sub.get_name().to_owned()).collect();
     let with_value = |argument: clap::Arg| {
-        let key = argument.get_long().map(|name| name.replace('-', "_")).unwrap_or_default();
-        let value = values.get(&key).or_else(|| values.get(&format!("{key}_mm")));
-        match (value, argument.get_help()) {
-            (Some(value), Some(help)) if key != "preset" => {
-                let help = format!("{help} [{preset}: {}]", plain(value));
+        let key = Config::KEYS.iter().find(|key| argument.get_id() == key.name && key.name != "preset");
+        match (key, argument.get_help()) {
+            (Some(key), Some(help)) => {
+                let help = format!("{help} [{preset}: {}]", key.get(&config).argument());
                 argument.help(help)
             }
             _ => argument,
         }
     };
     subcommands.into_iter().fold(command, |command, name| command.mut_subcommand(name, |sub| sub.mut_args(with_value)))
-}
-
-/// Returns a value as an option takes it.
-fn plain(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(word) => word.clone(),
-        toml::Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(","),
-        toml::Value::Float(number) => number.to_string(),
-        other => other.to_string(),
-    }
 }

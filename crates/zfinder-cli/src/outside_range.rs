@@ -1,6 +1,6 @@
 //! Looks for peaks outside the range of z, in RoIs without a peak.
 
-use zfinder::{Config, Engine, Roi, RoiBatch, RoiResult, Status, ZFinder};
+use zfinder::{Engine, Roi, RoiBatch, RoiResult, Status, ZFinder};
 
 use super::search::counted;
 use command_host::Failure;
@@ -29,12 +29,15 @@ impl RoisWithoutPeak {
     pub(super) fn warning(&self, finder: &ZFinder) -> Result<Option<String>, Failure> {
         let config = finder.config();
         let reach = FACTOR * config.z_min_mm.abs().max(config.z_max_mm.abs());
-        let wide = Config { z_min_mm: -reach, z_max_mm: reach, ..config.clone() };
+        let wide = config.clone().with(|c| {
+            c.z_min_mm = -reach;
+            c.z_max_mm = reach;
+        });
         if self.0.is_empty() || wide.validate().is_err() {
             return Ok(None);
         }
         let engine = Engine::Cpu;
-        let wide = ZFinder::builder().config(wide).detector(finder.detector().clone()).engine(engine).build()?;
+        let wide = ZFinder::builder(finder.detector().clone()).config(wide).engine(engine).build()?;
         let mut batch = RoiBatch::new();
         self.0.iter().for_each(|roi| batch.push(roi.descriptor, roi.spacepoints.iter().copied()));
         let results = wide.find_batch(&batch)?;

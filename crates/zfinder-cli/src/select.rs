@@ -64,7 +64,7 @@ impl SelectOptions {
         if let Some(events) = self.config.beam_spot_events() {
             beam_spot::report(&rois.find_beam_spot(events, &detector, &mut config)?);
         }
-        let finder = ZFinder::builder().config(config).detector(detector).engine(Engine::Reference).build()?;
+        let finder = ZFinder::builder(detector).config(config).engine(Engine::Reference).build()?;
         Ok(SelectedRois { finder, truth, rois, event: self.event, roi: self.roi })
     }
 }

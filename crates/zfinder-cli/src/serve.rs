@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use tracing::Level;
+use zfinder::Preset;
 use zfinder_io::OnError;
 use zfinder_serve::{BatchOptions, Model, Options, Server, TlsOptions};
 
 use super::engine::DeviceOptions;
 use super::input;
-use super::options::PresetName;
+use super::options::words;
 use super::search::counted;
 use command_host::{Failure, note, on_interrupt};
 
@@ -51,15 +52,15 @@ pub(super) struct Serve {
     tls_client_ca: Option<PathBuf>,
 
     /// Serve this preset; may be repeated [default: all presets]
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Models")]
-    preset: Vec<PresetName>,
+    #[arg(long, value_parser = words::<Preset>(Preset::WORDS), value_name = "NAME", help_heading = "Models")]
+    preset: Vec<Preset>,
     /// Also serve the configurations in this folder: NAME.toml is version 1 of model NAME,
     /// NAME/2.toml is version 2
     #[arg(long, value_name = "FOLDER", help_heading = "Models")]
     model_folder: Option<PathBuf>,
-    /// Layers of all models: atlas2010, generic, odd or a TOML file [default: atlas2010]
+    /// Layers of all models: atlas2010, generic, odd or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Models")]
-    detector: Option<String>,
+    detector: String,
 
     /// Longest time that a request waits for others to join its batch, in microseconds. Requests
     /// that arrive while the engine is busy join regardless
@@ -106,10 +107,10 @@ pub(super) struct Serve {
 }
 
 const AFTER_HELP: &str = "Examples:
-  zfinder serve
-  zfinder serve --preset auto --preset hard-scatter --engine cpu
-  zfinder serve --bind 0.0.0.0 --tls-cert server.pem --tls-key server.key --tls-client-ca clients.pem
-  zfinder serve --model-folder models --max-delay-us 200
+  zfinder serve --detector generic
+  zfinder serve --detector generic --preset auto --preset hard-scatter --engine cpu
+  zfinder serve --detector mine.toml --bind 0.0.0.0 --tls-cert server.pem --tls-key server.key
+  zfinder serve --detector generic --model-folder models --max-delay-us 200
 
 Exit codes:
   0  ended by a signal; all accepted requests were answered
@@ -191,7 +192,7 @@ impl Serve {
 
     fn options(self) -> Result<Options, Failure> {
         let address = |Port(port): Port| port.map(|port| SocketAddr::new(self.bind, port));
-        let mut models: Vec<Model> = self.preset.iter().map(|&preset| Model::preset(preset.into())).collect();
+        let mut models: Vec<Model> = self.preset.iter().map(|&preset| Model::preset(preset)).collect();
         if models.is_empty() {
             models = Model::presets();
         }
@@ -208,7 +209,7 @@ impl Serve {
             http: address(self.http),
             metrics: address(self.metrics),
             models,
-            detector: input::detector(self.detector.as_deref(), &[], None, OnError::Stop)?,
+            detector: input::detector(Some(&self.detector), &[], None, OnError::Stop)?,
             engine: self.device.engine()?,
             threads: self.device.threads()?,
             batches: BatchOptions {

@@ -84,11 +84,8 @@ fn read_csv(path: &Path) -> Result<Vec<RoiResult>> {
 
 /// Returns the status with this name in files.
 pub(crate) fn status_of(word: &str) -> Result<Status, String> {
-    let words = || Status::ALL.map(Status::as_str).join(", ");
-    Status::ALL
-        .into_iter()
-        .find(|status| status.as_str() == word)
-        .ok_or_else(|| format!("`{word}` is none of {}", words()))
+    let words = || Status::ALL.iter().map(|status| status.as_str()).collect::<Vec<_>>().join(", ");
+    word.parse().map_err(|_| format!("`{word}` is none of {}", words()))
 }
 
 /// Collects answers from consecutive rows.

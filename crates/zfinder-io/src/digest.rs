@@ -17,9 +17,9 @@ use zfinder::RoiResult;
 /// [`Status::as_str`]: zfinder::Status::as_str
 ///
 /// ```
-/// use zfinder::{Roi, ZFinder};
+/// use zfinder::{Detector, Roi, ZFinder};
 /// use zfinder_io::AnswerDigest;
-/// let finder = ZFinder::builder().build()?;
+/// let finder = ZFinder::builder(Detector::atlas2010()).build()?;
 /// let answer = finder.find(&Roi::default())?;
 /// let mut digest = AnswerDigest::default();
 /// digest.add(&answer);

@@ -39,7 +39,7 @@
 //! use zfinder_io as io;
 //!
 //! let detector = Detector::generic();
-//! let finder = ZFinder::builder().detector(detector.clone()).build()?;
+//! let finder = ZFinder::builder(detector.clone()).build()?;
 //! let inputs = io::inputs(&["data/zee7_mu2".into()])?;
 //! for roi in io::SpacepointReader::new(inputs.files, detector, None) {
 //!     let result = finder.find(&roi?)?;

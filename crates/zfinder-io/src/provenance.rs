@@ -48,9 +48,9 @@ impl Provenance {
     /// Returns the provenance of the answers of a finder.
     ///
     /// ```
-    /// use zfinder::{Engine, ZFinder};
+    /// use zfinder::{Detector, Engine, ZFinder};
     /// use zfinder_io::Provenance;
-    /// let finder = ZFinder::builder().engine(Engine::Reference).build()?;
+    /// let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Reference).build()?;
     /// let provenance = Provenance::of(&finder);
     /// assert_eq!((provenance.detector.as_str(), provenance.adapter), ("atlas2010", None));
     /// # Ok::<(), zfinder_io::Error>(())

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use crate::SpacepointReader;
     use tempfile::TempDir;
-    use zfinder::{Detector, Roi};
+    use zfinder::{Detector, Preset, Roi};
 
     const EVENTS: &str = "event_id,rho,phi,z,layer\n1,50.5,0.1,20,0\n1,88.5,0.1,20,1\n1,122.5,0.1,20,2\n1,88.5,2,20,1\n\
                           2,50.5,0.1,20,0\n2,88.5,2,20,1\n3,50.5,-3.1,20,0\n";
@@ -157,7 +157,8 @@ mod tests {
         let folder = TempDir::new().expect("a folder");
         let text = "kind,event_id,eta,phi,et\nelectron,1,0.01,0.1,30\n,2,0,0.1,30\n";
         let objects = ObjectTable::read(&written(&folder, "objects.csv", text)).expect("good");
-        let regions = Regions::of_objects(objects, Calorimeter::default(), &Config::default()).expect("good");
+        let regions =
+            Regions::of_objects(objects, Calorimeter::default(), &Config::preset(Preset::Default)).expect("good");
         let (rois, warnings) = read(&folder, regions);
         assert_eq!(counts(&rois), [(1, 0, 3), (2, 0, 2), (3, 0, 1)]);
         assert_eq!(rois[0].descriptor.window, Some(PhiWindow::FullScan));
@@ -172,7 +173,7 @@ mod tests {
         let text = "event_id,roi_id,phi_min,phi_max,eta,z_min,z_max\n1,4,0,0.5,1,-50,30\n1,2,1.9,2.1,,-10,60\n\
                     2,1,3,-3,,,\n2,0,0,1,,0,1\n9,0,0,1,,,\n";
         let rois = RoiTable::read(&written(&folder, "rois.csv", text)).expect("good");
-        let (rois, warnings) = read(&folder, Regions::of_rois(rois, &Config::default()));
+        let (rois, warnings) = read(&folder, Regions::of_rois(rois, &Config::preset(Preset::Default)));
         assert_eq!(counts(&rois), [(1, 4, 4), (2, 1, 1)]);
         let joint = rois[0].descriptor;
         assert_eq!((joint.eta, joint.z_range, joint.window), (0.0, Some((-50.0, 60.0)), Some(PhiWindow::FullScan)));
@@ -187,7 +188,8 @@ mod tests {
         let folder = TempDir::new().expect("a folder");
         let objects = written(&folder, "objects.csv", "event_id,eta,phi,et\n1,0,0,9\n");
         let objects = ObjectTable::read(&objects).expect("good");
-        let regions = Regions::of_objects(objects, Calorimeter::default(), &Config::default()).expect("good");
+        let regions =
+            Regions::of_objects(objects, Calorimeter::default(), &Config::preset(Preset::Default)).expect("good");
         let path = written(&folder, "s.csv", "event_id,roi_id,x,y,z,layer\n1,0,10,0,0,0\n");
         let mut reader = SpacepointReader::new(vec![path], Detector::atlas2010(), None).with_regions(Some(regions));
         let error = reader.next().expect("an error").expect_err("RoIs of its own").to_string();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use common::read_all;
 use flate2::{Compression, write::GzEncoder};
 use tempfile::TempDir;
-use zfinder::{Config, Detector, PhiWindow, Roi, RoiId, Spacepoint};
+use zfinder::{Config, Detector, PhiWindow, Preset, Roi, RoiId, Spacepoint};
 use zfinder_io::{self as io, Addressing, Error, RoiTable, SpacepointReader, TruthTable};
 use zfinder_testing::shared;
 
@@ -357,8 +357,11 @@ fn bad_roi_files_say_where_and_what() {
         assert!(error.starts_with(&format!("{}{expected}", path.display())), "{text:?}: {error}");
     }
     let path = file(&dir, "rois.csv", &format!("{header}0,0,0,1,0,-1e9,1e9\n"));
-    let error =
-        RoiTable::read(&path).expect("numbers").validate(&Config::default()).expect_err("too many bins").to_string();
+    let error = RoiTable::read(&path)
+        .expect("numbers")
+        .validate(&Config::preset(Preset::Default))
+        .expect_err("too many bins")
+        .to_string();
     assert!(error.contains(", row 2: option `z_bin_mm`"), "{error}");
 }
 

@@ -146,7 +146,7 @@ pub(crate) fn finders(
     threads: Option<NonZeroUsize>,
 ) -> Result<Finders> {
     let build = |config: &Config| {
-        let mut builder = ZFinder::builder().config(config.clone()).detector(detector.clone()).engine(engine.clone());
+        let mut builder = ZFinder::builder(detector.clone()).config(config.clone()).engine(engine.clone());
         if let Some(threads) = threads {
             builder = builder.threads(threads);
         }

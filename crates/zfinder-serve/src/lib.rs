@@ -7,8 +7,9 @@
 //! describes the tensors and the command `zfinder serve`.
 //!
 //! ```no_run
+//! use zfinder::Detector;
 //! use zfinder_serve::{Options, Server};
-//! let server = Server::start(Options::default())?;
+//! let server = Server::start(Options::new(Detector::generic()))?;
 //! server.wait();
 //! # Ok::<(), zfinder_serve::Error>(())
 //! ```

@@ -23,12 +23,12 @@ const PREFIX: &str = "zfinder-";
 impl Model {
     /// Returns the model of a preset: `zfinder-hard-scatter`, version 1.
     pub fn preset(preset: Preset) -> Self {
-        Self { name: format!("{PREFIX}{}", preset_name(preset)), version: 1, config: Config::preset(preset) }
+        Self { name: format!("{PREFIX}{preset}"), version: 1, config: Config::preset(preset) }
     }
 
     /// Returns the models of all presets.
     pub fn presets() -> Vec<Self> {
-        Preset::ALL.into_iter().map(Self::preset).collect()
+        Preset::ALL.iter().copied().map(Self::preset).collect()
     }
 
     /// Reads the models of a folder: `NAME.toml` is version 1 of model `NAME`, and
@@ -82,23 +82,4 @@ fn entries(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     let mut paths = paths.map_err(|error| refuse(folder, error))?;
     paths.sort();
     Ok(paths)
-}
-
-/// Returns the name of a preset, as in the command.
-fn preset_name(preset: Preset) -> &'static str {
-    match preset {
-        Preset::Default => "default",
-        Preset::BeamSpot => "beam-spot",
-        Preset::Bphysics => "bphysics",
-        Preset::FullScan => "full-scan",
-        Preset::Jet => "jet",
-        Preset::Egamma => "egamma",
-        Preset::Muon => "muon",
-        Preset::Tau => "tau",
-        Preset::HighPileup => "high-pileup",
-        Preset::HighMultiplicity => "high-multiplicity",
-        Preset::HardScatter => "hard-scatter",
-        Preset::Auto => "auto",
-        Preset::Thesis => "thesis",
-    }
 }

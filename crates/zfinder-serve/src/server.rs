@@ -64,17 +64,17 @@ pub struct Options {
     pub tls: Option<TlsOptions>,
 }
 
-impl Default for Options {
-    /// Returns options with ports of the protocol on the loopback interface, all presets, and no
-    /// encryption.
-    fn default() -> Self {
+impl Options {
+    /// Returns options for this detector, with ports of the protocol on the loopback interface, all
+    /// presets, and no encryption.
+    pub fn new(detector: Detector) -> Self {
         let loopback = |port| Some(SocketAddr::from(([127, 0, 0, 1], port)));
         Self {
             grpc: loopback(8001),
             http: loopback(8000),
             metrics: loopback(8002),
             models: Model::presets(),
-            detector: Detector::atlas2010(),
+            detector,
             engine: Engine::Auto,
             threads: None,
             batches: BatchOptions::default(),
@@ -97,13 +97,14 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// A running server, until [`ServerHandle::shut_down`]. Dropping it ends it at once.
 ///
 /// ```
-/// use zfinder::{Engine, Preset};
+/// use zfinder::{Detector, Engine, Preset};
 /// use zfinder_serve::{Model, Options, Server};
 /// let any = Some(([127, 0, 0, 1], 0).into());
 /// let models = vec![Model::preset(Preset::Auto)];
 /// let (grpc, http, metrics) = (any, any, None);
-/// let options =
-///     Options { grpc, http, metrics, models, engine: Engine::Cpu, ..Options::default() };
+/// let engine = Engine::Cpu;
+/// let options = Options::new(Detector::generic());
+/// let options = Options { grpc, http, metrics, models, engine, ..options };
 /// let server = Server::start(options)?;
 /// assert_ne!(server.grpc_address().expect("gRPC is served").port(), 0);
 /// server.handle().shut_down();

@@ -307,7 +307,7 @@ def check_proto():
 def running(command, *options):
     """A server on free ports: its addresses. It ends by a signal, and has answered all."""
     ports = ["--grpc", "0", "--http", "0", "--metrics", "0", "--engine", "cpu"]
-    server = subprocess.Popen([command, "serve", *ports, *options], stderr=subprocess.PIPE, text=True)
+    server = subprocess.Popen([command, "serve", *ports, *(() if "--detector" in options else ("--detector", "atlas2010")), *options], stderr=subprocess.PIPE, text=True)
     try:
         addresses = {}
         for line in server.stderr:

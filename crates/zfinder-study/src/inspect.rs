@@ -4,7 +4,7 @@
 //! The reference engine computes them, serially and in f64, whichever engine the finder has.
 //!
 //! ```
-//! use zfinder::{Engine, Roi, Spacepoint, ZFinder};
+//! use zfinder::{Detector, Engine, Roi, Spacepoint, ZFinder};
 //! use zfinder_study::inspect::Inspect;
 //!
 //! let mut roi = Roi::default();
@@ -13,7 +13,7 @@
 //!         roi.spacepoints.push(Spacepoint { rho, phi, z: 12.5 + slope * rho, layer });
 //!     }
 //! }
-//! let finder = ZFinder::builder().engine(Engine::Reference).build()?;
+//! let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Reference).build()?;
 //! let inspection = finder.inspect(&roi)?;
 //! let histogram = inspection.histogram();
 //! let bins = histogram.weights.iter().enumerate();
@@ -40,8 +40,8 @@ pub struct ZHistogram {
     /// Width of a bin \[mm\].
     pub bin_mm: f64,
     /// Sum of the weights of the entries in each bin. The weight of an entry is 1 unless third
-    /// spacepoints are counted or weighted ([`Triplets`](zfinder::Triplets),
-    /// [`Weighting`](zfinder::Weighting)).
+    /// spacepoints are counted or weighted ([`Triplets`](zfinder::config::Triplets),
+    /// [`Weighting`](zfinder::config::Weighting)).
     pub weights: Vec<u64>,
     /// Sum of weight times z of the entries in each bin \[mm\].
     pub z_sums_mm: Vec<f64>,

@@ -14,9 +14,9 @@
 //!
 //! let sample = Simulation { rois: 30, ..Simulation::lowlum() };
 //! let config = Config::preset(Preset::HardScatter);
-//! let finder = ZFinder::builder()
+//! let finder = ZFinder::builder(sample.detector())
 //!     .config(config)
-//!     .detector(sample.detector())
+//!     
 //!     .engine(Engine::Cpu)
 //!     .build()?;
 //! let mut evaluation = Evaluation::new(Options::default());

@@ -1,24 +1,38 @@
 //! Tests that inspection shows the histograms in which the reference engine found its vertices.
 
-use zfinder::{
-    Config, Engine, PhiWindow, Preset, Roi, RoiDescriptor, Spacepoint, Status, Triplets, Weighting, ZFinder,
-};
+use zfinder::config::{Triplets, Weighting};
+use zfinder::{Config, Detector, Engine, PhiWindow, Preset, Roi, RoiDescriptor, Spacepoint, Status, ZFinder};
 use zfinder_study::histogram_writer::{HistogramFormat, HistogramWriter};
 use zfinder_study::inspect::{Inspect, Inspection, ZHistogram};
 use zfinder_testing::toy::{Toy, turned};
 
 fn finder(config: &Config) -> ZFinder {
-    ZFinder::builder().config(config.clone()).engine(Engine::Reference).build().expect("a finder")
+    ZFinder::builder(Detector::atlas2010()).config(config.clone()).engine(Engine::Reference).build().expect("a finder")
 }
 
 fn configs() -> Vec<Config> {
     vec![
-        Config { peaks: 4, ..Config::default() },
-        Config { peaks: 3, vertex_separation_bins: 6.0, vertex_mixing: 0.5, ..Config::preset(Preset::Jet) },
-        Config { triplets: Triplets::Count, beam_spot_mm: [0.4, -0.3], ..Config::default() },
-        Config { peaks: 2, ..Config::preset(Preset::HardScatter) },
-        Config { charge_aware: true, percentile: 0.5, ..Config::default() },
-        Config { charge_aware: true, histogram_per_slice: true, phi_slice_deg: 4.0, peaks: 3, ..Config::default() },
+        Config::preset(Preset::Default).with(|c| c.peaks = 4),
+        Config::preset(Preset::Jet).with(|c| {
+            c.peaks = 3;
+            c.vertex_separation_bins = 6.0;
+            c.vertex_mixing = 0.5;
+        }),
+        Config::preset(Preset::Default).with(|c| {
+            c.triplets = Triplets::Count;
+            c.beam_spot_mm = [0.4, -0.3];
+        }),
+        Config::preset(Preset::HardScatter).with(|c| c.peaks = 2),
+        Config::preset(Preset::Default).with(|c| {
+            c.charge_aware = true;
+            c.percentile = 0.5;
+        }),
+        Config::preset(Preset::Default).with(|c| {
+            c.charge_aware = true;
+            c.histogram_per_slice = true;
+            c.phi_slice_deg = 4.0;
+            c.peaks = 3;
+        }),
     ]
 }
 
@@ -81,7 +95,10 @@ fn peaks_and_their_pairs_are_those_of_the_reference_engine() {
 /// pairs.
 #[test]
 fn a_histogram_holds_every_pair() {
-    let config = Config { phi_slice_deg: 360.0, first_layers: 2, ..Config::default() };
+    let config = Config::preset(Preset::Default).with(|c| {
+        c.phi_slice_deg = 360.0;
+        c.first_layers = 2;
+    });
     let finder = finder(&config);
     for roi in toys() {
         let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), ..roi.descriptor };
@@ -127,7 +144,7 @@ fn the_sum_of_all_histograms_is_that_of_their_entries() {
 
 #[test]
 fn rois_without_a_peak_can_be_inspected() {
-    let finder = finder(&Config::default());
+    let finder = finder(&Config::preset(Preset::Default));
     let at = |phi: f64, layer| Spacepoint { rho: 50.5 + f64::from(layer), phi: turned(phi), z: 3.0, layer };
     let bad = Spacepoint { z: f64::NAN, ..at(0.0, 0) };
     for (spacepoints, status, histograms) in [
@@ -156,7 +173,7 @@ fn written(format: HistogramFormat, inspections: &[Inspection]) -> String {
 
 #[test]
 fn histograms_read_back() {
-    let finder = finder(&Config { triplets: Triplets::Count, ..Config::default() });
+    let finder = finder(&Config::preset(Preset::Default).with(|c| c.triplets = Triplets::Count));
     let rois = toys().chain([Roi {
         descriptor: RoiDescriptor { id: zfinder::RoiId { event_id: 9, roi_id: 7 }, ..RoiDescriptor::default() },
         spacepoints: vec![],

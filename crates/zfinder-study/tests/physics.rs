@@ -1,7 +1,8 @@
 //! Tests of physics performance with simulated events (../shared/data/acts) and the CPU engine. All
 //! engines give the same answers.
 
-use zfinder::{Config, Detector, Engine, Neighbours, Preset, RoiBatch, Triplets, ZFinder};
+use zfinder::config::{Neighbours, Triplets};
+use zfinder::{Config, Detector, Engine, Preset, RoiBatch, ZFinder};
 use zfinder_io::{SpacepointReader, TruthTable, inputs};
 use zfinder_study::evaluate::{Evaluation, Figures, Options};
 use zfinder_testing::shared;
@@ -11,12 +12,8 @@ fn figures(set: &str, config: &Config) -> Option<Figures> {
     let dir = shared(&format!("data/acts/{set}"))?;
     let truth = TruthTable::read(&dir.join("truth_vertices.csv")).expect("truth");
     let files = inputs(&[dir]).expect("files of spacepoints").files;
-    let finder = ZFinder::builder()
-        .config(config.clone())
-        .detector(Detector::generic())
-        .engine(Engine::Cpu)
-        .build()
-        .expect("a finder");
+    let finder =
+        ZFinder::builder(Detector::generic()).config(config.clone()).engine(Engine::Cpu).build().expect("a finder");
     let mut evaluation = Evaluation::new(Options::default());
     for roi in SpacepointReader::new(files, Detector::generic(), None) {
         let batch: RoiBatch = [roi.expect("spacepoints")].into_iter().collect();
@@ -46,7 +43,7 @@ fn the_hard_scatter_comes_first() {
 /// The z error describes the residuals.
 #[test]
 fn pulls_are_about_one() {
-    for config in [Config::default(), Config::preset(Preset::HardScatter)] {
+    for config in [Config::preset(Preset::Default), Config::preset(Preset::HardScatter)] {
         let Some(found) = figures("zee7_mu2", &config) else { return };
         let width = found.pull.std.expect("pulls");
         assert!((0.8..1.2).contains(&width), "{:?}: {:?}", config.weighting, found.pull);
@@ -56,13 +53,12 @@ fn pulls_are_about_one() {
 /// Plain counting is as efficient as the reference program in its best tuning.
 #[test]
 fn counting_is_as_good_as_the_reference_program() {
-    let config = Config {
-        neighbours: Neighbours::Single,
-        triplets: Triplets::Any,
-        peaks: 4,
-        vertex_separation_bins: 6.0,
-        ..Config::default()
-    };
+    let config = Config::preset(Preset::Default).with(|c| {
+        c.neighbours = Neighbours::Single;
+        c.triplets = Triplets::Any;
+        c.peaks = 4;
+        c.vertex_separation_bins = 6.0;
+    });
     for (set, first, any) in [("zee7_mu2", 0.94, 0.995), ("tt14_mu46", 1.0, 1.0), ("zee14_mu46", 0.48, 0.7)] {
         let Some(found) = figures(set, &config) else { return };
         assert!(found.first.value.is_some_and(|value| value >= first), "{set}: {:?}", found.first);

@@ -1,8 +1,8 @@
 //! Builds engines, and compares their answers.
 
 use zfinder::{
-    AdapterChoice, AdapterSummary, Config, Engine, Roi, RoiBatch, RoiResult, Spacepoint, Status, Vertex, ZFinder,
-    ZFinderBuilder,
+    AdapterChoice, AdapterSummary, Config, Detector, Engine, Roi, RoiBatch, RoiResult, Spacepoint, Status, Vertex,
+    ZFinder, ZFinderBuilder,
 };
 
 use super::toy::turned;
@@ -41,7 +41,7 @@ pub fn build_with(
     config: &Config,
     options: impl FnOnce(ZFinderBuilder) -> ZFinderBuilder,
 ) -> ZFinder {
-    let builder = ZFinder::builder().config(config.clone()).engine(engine.clone());
+    let builder = ZFinder::builder(Detector::atlas2010()).config(config.clone()).engine(engine.clone());
     options(builder).build().unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 

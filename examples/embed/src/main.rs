@@ -1,6 +1,6 @@
 //! The library alone, on the CPU: an event in the caller's own columns, and its vertices.
 
-use zfinder::{Columns, Config, Engine, RoiBatch, RoiDescriptor, Triplets, ZFinder};
+use zfinder::{Columns, Detector, Engine, RoiBatch, RoiDescriptor, ZFinder};
 
 fn main() -> zfinder::Result<()> {
     // Four straight tracks from z = 12.5 mm through four barrel layers, in columns of f32.
@@ -14,8 +14,7 @@ fn main() -> zfinder::Result<()> {
         }
     }
 
-    let config = Config { triplets: Triplets::Any, ..Config::default() };
-    let finder = ZFinder::builder().config(config).engine(Engine::Cpu).build()?;
+    let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
 
     let mut batch = RoiBatch::single();
     batch.push_columns(RoiDescriptor::default(), Columns::cartesian(&x, &y, &z, &layer)?);

@@ -5,7 +5,8 @@ use command_host::{Failure, note, table};
 use kernel_host::{AdapterChoice, wgpu};
 use rayon::prelude::*;
 use serde::Serialize;
-use zfinder::{Config, Engine, Extrapolation, Precision, Preset, Roi, RoiBatch, RoiResult, ZFinder};
+use zfinder::config::Extrapolation;
+use zfinder::{Config, Engine, Precision, Preset, Roi, RoiBatch, RoiResult, ZFinder};
 
 use super::LabBench;
 use zfinder_cli::bench::sample::Sample;
@@ -95,7 +96,7 @@ impl LabBench {
                 }
                 bar.set_message(format!("{}: {name}", sample.name()));
                 let is_gpu = engine != Engine::Cpu;
-                let builder = ZFinder::builder().config(config()).detector(sample.detector().clone()).engine(engine);
+                let builder = ZFinder::builder(sample.detector().clone()).config(config()).engine(engine);
                 let builder = if is_gpu { self.bench.design.apply(builder, None) } else { builder };
                 let found = builder.precision(precision).build()?.find_batch(&shifted)?;
                 errors.engines.push(EngineErrors::of(name, &found, &offsets, &expected));
@@ -137,9 +138,8 @@ fn config() -> Config {
 /// Returns the answers of the reference engine with the accurate extrapolation. Threads search
 /// different RoIs.
 fn accurate(sample: &Sample, rois: &[Roi]) -> Result<Vec<RoiResult>, Failure> {
-    let finder = ZFinder::builder()
-        .config(Config { extrapolation: Extrapolation::Accurate, ..config() })
-        .detector(sample.detector().clone())
+    let finder = ZFinder::builder(sample.detector().clone())
+        .config(config().with(|c| c.extrapolation = Extrapolation::Accurate))
         .engine(Engine::Reference)
         .build()?;
     let found: zfinder::Result<Vec<RoiResult>> = rois.par_iter().map(|roi| finder.find(roi)).collect();

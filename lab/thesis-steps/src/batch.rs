@@ -3,8 +3,9 @@
 
 use std::f64::consts::{PI, TAU};
 
+use zfinder::config::DefaultWindow;
 use zfinder::internals::{ReferenceEngine, normalised};
-use zfinder::{Config, DefaultWindow, Detector, PhiWindow, Preset, Roi, RoiBatch, Spacepoint};
+use zfinder::{Config, Detector, PhiWindow, Preset, Roi, RoiBatch, Spacepoint};
 
 use crate::error::Result;
 
@@ -50,7 +51,7 @@ impl SlicedBatch {
     /// circle.
     #[must_use]
     pub fn config() -> Config {
-        Config { wrap_full_scan: false, ..Config::preset(Preset::Thesis) }
+        Config::preset(Preset::Thesis).with(|c| c.wrap_full_scan = false)
     }
 
     /// Sorts the spacepoints of RoIs into slices. An RoI with an invalid spacepoint gets no slice,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::Config;
+use crate::config::{Config, Preset};
 use crate::detector::Detector;
 use crate::engine::gpu::layout::{ALIGNMENT, Layout, STAGES};
 use crate::engine::gpu::workspace::Params;
@@ -14,7 +14,7 @@ fn shape() -> Shape {
 }
 
 fn search() -> Search {
-    Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration")
+    Search::new(&Config::preset(Preset::Default), &Detector::atlas2010()).expect("a valid configuration")
 }
 
 const WEBGPU: Capacity =

@@ -1,7 +1,7 @@
 //! Windows and slices at their edges, where the last digit decides.
 
 use super::*;
-use crate::config::Triplets;
+use crate::config::{Preset, Triplets};
 use crate::engine::encoding::{Compact, DROPPED, Lossless};
 use crate::engine::test_cases::{roi, window};
 use crate::spacepoint::{Roi, RoiBatch};
@@ -63,7 +63,7 @@ fn packed<R: Real, E: Encode<R>>(search: &Search, encoding: &E, plan: &RoiPlan, 
 #[test]
 fn a_slice_that_divides_the_window_leaves_no_sliver() {
     for parts in 1..=1200 {
-        let config = Config { phi_slice_deg: 360.0 / f64::from(parts), ..Config::default() };
+        let config = Config { phi_slice_deg: 360.0 / f64::from(parts), ..Config::preset(Preset::Default) };
         let search = search(&config);
         assert_eq!(plan(&search, &at(Some(PhiWindow::FullScan), &[])).slices, parts, "the circle");
         if parts % 97 == 0 {
@@ -79,7 +79,7 @@ fn a_slice_that_divides_the_window_leaves_no_sliver() {
 /// The lower edge belongs to a window, the upper one does not.
 #[test]
 fn a_window_ends_before_its_upper_edge() {
-    let search = search(&Config::default());
+    let search = search(&Config::preset(Preset::Default));
     for (low, high) in [(0.25, 0.75), (-0.5, 0.125), (3.0, -3.0), (-PI, -3.0), (2.0, PI)] {
         let last = search.plan((&at(window(low, high), &[])).into()).expect("a plan").slices - 1;
         let wanted = [Some(0), None, None, Some(last)];
@@ -93,7 +93,7 @@ fn a_window_ends_before_its_upper_edge() {
 #[test]
 fn the_last_slice_takes_what_is_left_of_a_window() {
     for triplets in [Triplets::Off, Triplets::Any] {
-        let search = search(&Config { triplets, ..Config::default() });
+        let search = search(&Config { triplets, ..Config::preset(Preset::Default) });
         let slice = search.config.phi_slice_deg.to_radians();
         for count in [1u32, 2, 50, 449, 900] {
             let high = slice * (f64::from(count) + 4e-10);
@@ -108,7 +108,7 @@ fn the_last_slice_takes_what_is_left_of_a_window() {
 /// nearer; all of them are in it.
 #[test]
 fn a_window_goes_round_the_nearer_way() {
-    let search = search(&Config::default());
+    let search = search(&Config::preset(Preset::Default));
     for (positive, negative) in [
         // Less than pi apart across 0, pi or more across pi.
         ([1.6, 1.61], [-1.5, -1.51]),
@@ -136,7 +136,7 @@ fn a_window_goes_round_the_nearer_way() {
 /// beside its own.
 #[test]
 fn pairs_with_disks_reach_the_next_slice() {
-    let search = search(&Config::default());
+    let search = search(&Config::preset(Preset::Default));
     let mut disks = 0;
     for inner in 0..search.layers() {
         for outer in inner + 1..search.layers() {

@@ -6,9 +6,10 @@ mod sizes;
 
 use std::f64::consts::PI;
 
+use zfinder::config::{Extrapolation, Triplets};
 use zfinder::{
-    AdapterKind, AdapterSummary, Config, Engine, Extrapolation, PhiWindow, Precision, Preset, Roi, RoiBatch,
-    RoiDescriptor, RoiId, RoiResult, Spacepoint, Status, Triplets, ZFinder, ZFinderBuilder,
+    AdapterKind, AdapterSummary, Config, Engine, PhiWindow, Precision, Preset, Roi, RoiBatch, RoiDescriptor, RoiId,
+    RoiResult, Spacepoint, Status, ZFinder, ZFinderBuilder,
 };
 use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::engines::{agree, bits, build_with, find};
@@ -62,7 +63,7 @@ struct Finders {
 
 impl Finders {
     fn new(config: &Config, options: impl Fn(ZFinderBuilder) -> ZFinderBuilder) -> Self {
-        let one_more = Config { peaks: config.peaks + 1, ..config.clone() };
+        let one_more = config.clone().with(|c| c.peaks = config.peaks + 1);
         let gpu = |adapter: AdapterSummary| {
             let engine = on_shared_device(&adapter);
             let finder = build_with(&adapter.name, &engine, config, &options);
@@ -146,19 +147,35 @@ fn hostile_rois_are_answered_alike_in_every_mode() {
 
 fn hostile_rois(modes: &[&str]) {
     let hostile = rois::hostile();
-    let default = Config { peaks: 2, ..Config::default() };
-    let coarse = |triplets| Config { triplets, z_bin_mm: 1.0, ..default.clone() };
-    let several = Config { charge_aware: true, histogram_per_slice: true, phi_slice_deg: 2.0, ..coarse(Triplets::Any) };
+    let default = Config::preset(Preset::Default).with(|c| c.peaks = 2);
+    let coarse = |triplets| {
+        default.clone().with(|c| {
+            c.triplets = triplets;
+            c.z_bin_mm = 1.0;
+        })
+    };
+    let several = coarse(Triplets::Any).with(|c| {
+        c.charge_aware = true;
+        c.histogram_per_slice = true;
+        c.phi_slice_deg = 2.0;
+    });
     type Options = fn(ZFinderBuilder) -> ZFinderBuilder;
     let plain: Options = |builder| builder;
     let cases: [(&str, Config, Options); 7] = [
         ("pairs", default.clone(), plain),
         ("pairs, numbered", coarse(Triplets::Off), |builder| builder.slices_per_histogram(16)),
-        ("thesis", Config { peaks: 2, ..Config::preset(Preset::Thesis) }, plain),
+        ("thesis", Config::preset(Preset::Thesis).with(|c| c.peaks = 2), plain),
         ("triplets counted", coarse(Triplets::Count), plain),
         ("histograms of each charge and slice", several, plain),
-        ("by pT", Config { peaks: 2, z_bin_mm: 1.0, ..Config::preset(Preset::HardScatter) }, plain),
-        ("accurate", Config { extrapolation: Extrapolation::Accurate, ..coarse(Triplets::Off) }, plain),
+        (
+            "by pT",
+            Config::preset(Preset::HardScatter).with(|c| {
+                c.peaks = 2;
+                c.z_bin_mm = 1.0;
+            }),
+            plain,
+        ),
+        ("accurate", coarse(Triplets::Off).with(|c| c.extrapolation = Extrapolation::Accurate), plain),
     ];
     for (case, config, options) in cases.into_iter().filter(|(case, ..)| modes.contains(case)) {
         let finders = Finders::new(&config, options);

@@ -1,8 +1,8 @@
 //! Batches, histograms and slices at the limits of their sizes, and beyond.
 
+use zfinder::config::Triplets;
 use zfinder::{
-    AdapterKind, Config, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint, Status, Triplets, ZFinder,
-    ZFinderBuilder,
+    AdapterKind, Config, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint, Status, ZFinder, ZFinderBuilder,
 };
 use zfinder_testing::engines::{agree, batch, bits, find};
 use zfinder_testing::toy::{Toy, between};
@@ -35,7 +35,11 @@ fn first_of(batch: &RoiBatch, count: usize) -> RoiBatch {
 
 /// Searches the first RoIs of the batch on every GPU, for each size: the bits are the CPU's.
 fn check_sizes(all: &RoiBatch, sizes: &[usize]) {
-    let config = Config { z_min_mm: -20.0, z_max_mm: 20.0, z_bin_mm: 0.4, ..Config::default() };
+    let config = Config::preset(Preset::Default).with(|c| {
+        c.z_min_mm = -20.0;
+        c.z_max_mm = 20.0;
+        c.z_bin_mm = 0.4;
+    });
     let finders = Finders::new(&config, |builder| builder);
     let wanted = find("CPU", &finders.single, all);
     agree("CPU", &wanted, &find("reference", &finders.reference, all), 1);
@@ -77,12 +81,16 @@ fn batches_of_many_filled_rois_are_answered() {
 #[test]
 #[ignore = "minutes on software adapters: scripts/test full"]
 fn more_rows_than_a_dimension_has_are_filled() {
-    let coarse = Config { z_min_mm: -20.0, z_max_mm: 20.0, z_bin_mm: 0.5, ..Config::default() };
+    let coarse = Config::preset(Preset::Default).with(|c| {
+        c.z_min_mm = -20.0;
+        c.z_max_mm = 20.0;
+        c.z_bin_mm = 0.5;
+    });
     let rng = &mut fastrand::Rng::with_seed(10);
     let mut event = Toy { window: None, vertices: 1, noise: 100, ..Toy::default() }.event(rng, 0);
     event.roi.spacepoints.iter_mut().for_each(|s| s.z -= event.truth[0]);
     let full_circle = || Hostile { name: "full circle", roi: event.roi.clone(), known: Known::Alike };
-    let finders = Finders::new(&Config { phi_slice_deg: 0.01, ..coarse }, |builder| builder.slices_per_histogram(1));
+    let finders = Finders::new(&coarse.with(|c| c.phi_slice_deg = 0.01), |builder| builder.slices_per_histogram(1));
     finders.compare("36,000 rows each", &[full_circle(), full_circle()]);
 }
 
@@ -101,9 +109,12 @@ fn counts_beyond_words_are_told() {
     let pairs = [column(&[2047, 2049]), column(&[2048, 2048]), column(&[30, 30])];
     // Three more layers confirm each pair with the greatest weight, 1,042.
     let heavy = [column(&[63, 63, 1, 1, 1]), column(&[64, 64, 1, 1, 1]), column(&[3, 3, 1, 1, 1])];
-    let by_pt = Config { first_layers: 1, triplet_dz_mm: 10.0, ..Config::preset(Preset::HardScatter) };
+    let by_pt = Config::preset(Preset::HardScatter).with(|c| {
+        c.first_layers = 1;
+        c.triplet_dz_mm = 10.0;
+    });
     for (case, config, rois, most) in [
-        ("pairs", Config::default(), &pairs, [4_194_303.0, 4_194_304.0, 900.0]),
+        ("pairs", Config::preset(Preset::Default), &pairs, [4_194_303.0, 4_194_304.0, 900.0]),
         // A pair with the third layer, which two confirm, weighs 1.
         ("by pT", by_pt, &heavy, [63.0, 64.0, 3.0].map(|each| 1042.0 * each * each + each)),
     ] {
@@ -169,7 +180,11 @@ fn numbered_pairs_of_a_hundred_thousand_are_answered() {
 /// More histograms than the memory limit: a status, except for empty or invalid RoIs.
 #[test]
 fn what_never_fits_is_told_alike() {
-    let too_many = Config { histogram_per_slice: true, phi_slice_deg: 0.01, z_bin_mm: 0.01, ..Config::default() };
+    let too_many = Config::preset(Preset::Default).with(|c| {
+        c.histogram_per_slice = true;
+        c.phi_slice_deg = 0.01;
+        c.z_bin_mm = 0.01;
+    });
     let finders = Finders::new(&too_many, |builder| builder);
     let inside = point(50.5, 0.1, 1.0, 0);
     let outside = Spacepoint { phi: -2.0, ..inside };
@@ -190,7 +205,11 @@ fn what_never_fits_is_told_alike() {
 /// report it. Here the limit falls near the end of the third spacepoints on one layer.
 #[test]
 fn what_a_driver_cuts_short_is_told() {
-    let config = Config { first_layers: 1, triplets: Triplets::Count, z_bin_mm: 4.0, ..Config::default() };
+    let config = Config::preset(Preset::Default).with(|c| {
+        c.first_layers = 1;
+        c.triplets = Triplets::Count;
+        c.z_bin_mm = 4.0;
+    });
     let finders = Finders::new(&config, |builder| builder);
     let all = [52_342, 52_366].map(|thirds| column(&[1, 1, thirds, 1, 1]));
     let wanted = find("CPU", &finders.single, &batch(&all));

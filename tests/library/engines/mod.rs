@@ -10,9 +10,10 @@ use std::f64::consts::{PI, TAU};
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
+use zfinder::config::Triplets;
 use zfinder::{
-    Accumulate, Config, Encoding, Engine, PhiWindow, Precision, Preset, Roi, RoiBatch, RoiDescriptor, RoiResult,
-    Spacepoint, Triplets, ZFinder, ZFinderBuilder, wgpu,
+    Accumulate, Config, Detector, Encoding, Engine, PhiWindow, Precision, Preset, Roi, RoiBatch, RoiDescriptor,
+    RoiResult, Spacepoint, ZFinder, ZFinderBuilder, wgpu,
 };
 use zfinder_testing::engines::{
     agree, batch, bits, build, build_with, engines, find, find_one, fixed_engines, gpus, on_shared_device,
@@ -26,7 +27,7 @@ pub(crate) fn finders() -> &'static [(String, ZFinder)] {
     static FINDERS: OnceLock<Vec<(String, ZFinder)>> = OnceLock::new();
     FINDERS.get_or_init(|| {
         let each = |(name, engine): (String, Engine)| {
-            let finder = build(&name, &engine, &Config::default());
+            let finder = build(&name, &engine, &Config::preset(Preset::Default));
             (name, finder)
         };
         engines().into_iter().map(each).collect()
@@ -58,16 +59,28 @@ fn rois(events: &[Event]) -> Vec<Roi> {
 
 #[test]
 fn every_engine_agrees_with_the_reference() {
-    let defaults = Config::default();
+    let defaults = Config::preset(Preset::Default);
     let configs = [
         ("default", defaults.clone()),
-        ("thesis", Config { peaks: 3, ..Config::preset(Preset::Thesis) }),
-        ("triplets any", Config { triplets: Triplets::Any, peaks: 2, ..defaults.clone() }),
-        ("triplets counted", Config { triplets: Triplets::Count, prefer_central: false, ..defaults }),
+        ("thesis", Config::preset(Preset::Thesis).with(|c| c.peaks = 3)),
+        (
+            "triplets any",
+            defaults.clone().with(|c| {
+                c.triplets = Triplets::Any;
+                c.peaks = 2;
+            }),
+        ),
+        (
+            "triplets counted",
+            defaults.with(|c| {
+                c.triplets = Triplets::Count;
+                c.prefer_central = false;
+            }),
+        ),
     ];
     let events = toys(1);
     for (case, config) in &configs {
-        let one_more = Config { peaks: config.peaks + 1, ..config.clone() };
+        let one_more = config.clone().with(|c| c.peaks = config.peaks + 1);
         let reference = find("reference", &build("reference", &Engine::Reference, &one_more), &batch(&rois(&events)));
         let near = |(result, event): &(&RoiResult, &Event)| {
             result.vertices.first().is_some_and(|vertex| (vertex.z_mm - event.truth[0]).abs() < 0.5)
@@ -89,8 +102,8 @@ fn every_engine_agrees_with_the_reference() {
 #[test]
 fn f64_agrees_with_the_reference_where_there_is_f64() {
     let events = toys(2);
-    let config = Config { peaks: 2, ..Config::default() };
-    let one_more = Config { peaks: 3, ..config.clone() };
+    let config = Config::preset(Preset::Default).with(|c| c.peaks = 2);
+    let one_more = config.clone().with(|c| c.peaks = 3);
     let reference = find("reference", &build("reference", &Engine::Reference, &one_more), &batch(&rois(&events)));
     let mut engines = vec![("CPU".to_owned(), Engine::Cpu)];
     for adapter in on_adapters() {
@@ -141,14 +154,13 @@ fn neither_batch_nor_order_changes_a_bit() {
 /// same encoding.
 #[test]
 fn more_peaks_are_those_of_the_same_encoding() {
-    let config = Config {
-        peaks: 5,
-        charge_aware: true,
-        histogram_per_slice: true,
-        vertex_separation_bins: 5.0,
-        phi_slice_deg: 1.0,
-        ..Config::default()
-    };
+    let config = Config::preset(Preset::Default).with(|c| {
+        c.peaks = 5;
+        c.charge_aware = true;
+        c.histogram_per_slice = true;
+        c.vertex_separation_bins = 5.0;
+        c.phi_slice_deg = 1.0;
+    });
     let all = batch(&rois(&toys(5)));
     let find_compact = |name: &str, engine: &Engine| {
         find(name, &build_with(name, engine, &config, |builder| builder.encoding(Encoding::Compact)), &all)
@@ -172,7 +184,7 @@ fn a_used_finder_answers_as_a_fresh_one() {
         events.push(Toy { window, tracks: rng.usize(2..20), ..Toy::default() }.event(&mut rng, 100 + i as u64));
     }
     let all = rois(&events);
-    let bending = |triplets| Config { triplets, ..Config::default() };
+    let bending = |triplets| Config::preset(Preset::Default).with(|c| c.triplets = triplets);
     let configs = [Config::preset(Preset::HardScatter), bending(Triplets::Count), bending(Triplets::Any)];
     for config in &configs {
         let build = || build_with("cpu", &Engine::Cpu, config, |builder| builder.threads(std::num::NonZeroUsize::MIN));
@@ -207,7 +219,7 @@ fn options_of_the_gpu_change_no_bit() {
         ];
         for (what, change) in changes {
             let place = format!("{name}: {what}");
-            let finder = build_with(&place, engine, &Config::default(), change);
+            let finder = build_with(&place, engine, &Config::preset(Preset::Default), change);
             assert_eq!(bits(&find(&place, &finder, &all)), wanted, "{place}");
         }
     }
@@ -247,7 +259,8 @@ fn the_callers_own_device_answers_alike() {
         let own = found.iter().find(|own| own.get_info().name == *name).expect("the adapter again");
         let (device, queue) = pollster::block_on(own.request_device(&wgpu::DeviceDescriptor::default()))
             .unwrap_or_else(|error| panic!("{name}: {error}"));
-        let builder = ZFinder::builder().device("my own", device.clone(), queue.clone());
+        let builder = ZFinder::builder(Detector::atlas2010()).config(Config::preset(Preset::Default));
+        let builder = builder.device("my own", device.clone(), queue.clone());
         let finder = pollster::block_on(builder.build_async()).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(finder.description().contains("my own"), "{name}: {finder:?}");
         assert_eq!(bits(&find(name, &finder, &all)), wanted, "{name}");

@@ -1,10 +1,12 @@
 //! Tests of options of the search: every engine gives the same answers, at extreme values too.
 
 use super::{rois, toys};
+use zfinder::config::{
+    DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Significance, Triplets, Weighting,
+};
 use zfinder::{
-    Config, DefaultWindow, Engine, Extrapolation, Fallback, MaxLayer, Neighbours, PhiWindow, Preset, Roi,
-    RoiDescriptor, RoiResult, Sensor, Significance, Spacepoint, Status, StreamOptions, Triplets, Vertex, Weighting,
-    ZFinder,
+    Config, Engine, PhiWindow, Preset, Roi, RoiDescriptor, RoiResult, Sensor, Spacepoint, Status, StreamOptions,
+    Vertex, ZFinder,
 };
 use zfinder_testing::engines::{agree, batch, bits, build, close, engines, find, find_one, fixed_engines, gpus};
 use zfinder_testing::toy::{Toy, between};
@@ -14,20 +16,32 @@ use zfinder_testing::toy::{Toy, between};
 fn extreme_settings_are_answered_alike() {
     let rng = &mut fastrand::Rng::with_seed(14);
     let event = Toy { tracks: 15, noise: 10, window: Some((0.7, 0.5)), ..Toy::default() }.event(rng, 0);
-    let defaults = Config::default();
+    let defaults = Config::preset(Preset::Default);
     let configs = [
-        ("narrow slices", Config { phi_slice_deg: 0.01, neighbour_multiplier: 1.5, ..defaults.clone() }),
-        ("one slice", Config { phi_slice_deg: 360.0, ..defaults.clone() }),
-        ("two bins", Config { z_bin_mm: 300.0, ..defaults.clone() }),
-        ("many peaks", Config { peaks: Config::MAX_PEAKS, neighbours: Neighbours::Single, ..defaults.clone() }),
-        ("own window", Config { phi_window: DefaultWindow::Spacepoints, ..defaults }),
+        (
+            "narrow slices",
+            defaults.clone().with(|c| {
+                c.phi_slice_deg = 0.01;
+                c.neighbour_multiplier = 1.5;
+            }),
+        ),
+        ("one slice", defaults.clone().with(|c| c.phi_slice_deg = 360.0)),
+        ("two bins", defaults.clone().with(|c| c.z_bin_mm = 300.0)),
+        (
+            "many peaks",
+            defaults.clone().with(|c| {
+                c.peaks = Config::MAX_PEAKS;
+                c.neighbours = Neighbours::Single;
+            }),
+        ),
+        ("own window", defaults.with(|c| c.phi_window = DefaultWindow::Spacepoints)),
     ];
     for (case, config) in &configs {
         let mut roi = event.roi.clone();
         if *case == "own window" {
             roi.descriptor.window = None;
         }
-        let one_more = Config { peaks: (config.peaks + 1).min(Config::MAX_PEAKS), ..config.clone() };
+        let one_more = config.clone().with(|c| c.peaks = (config.peaks + 1).min(Config::MAX_PEAKS));
         let reference = find_one("reference", &build("reference", &Engine::Reference, &one_more), &roi);
         for (name, engine) in &fixed_engines() {
             let place = format!("{name}, {case}");
@@ -51,7 +65,10 @@ fn ties_are_broken_alike() {
     let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), ..RoiDescriptor::default() };
     let roi = Roi { descriptor, spacepoints: points };
     for prefer_central in [true, false] {
-        let config = Config { peaks: 6, prefer_central, ..Config::default() };
+        let config = Config::preset(Preset::Default).with(|c| {
+            c.peaks = 6;
+            c.prefer_central = prefer_central;
+        });
         let wanted = find_one("reference", &build("reference", &Engine::Reference, &config), &roi);
         let z: Vec<f64> = wanted.vertices.iter().map(|vertex| (vertex.z_mm * 100.0).round() / 100.0).collect();
         let expected = if prefer_central {
@@ -86,24 +103,30 @@ fn near_peaks_are_mixed_alike() {
     }
     let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), ..RoiDescriptor::default() };
     let roi = Roi { descriptor, spacepoints: points };
-    let config = Config { peaks: 4, ..Config::default() };
+    let config = Config::preset(Preset::Default).with(|c| c.peaks = 4);
     for (case, config, wanted) in [
         ("none", config.clone(), vec![(10.05, 21.0), (14.65, 18.0), (-80.35, 15.0), (16.05, 12.0)]),
         (
             "bins",
-            Config { vertex_separation_bins: 10.0, vertex_mixing: 0.25, ..config.clone() },
+            config.clone().with(|c| {
+                c.vertex_separation_bins = 10.0;
+                c.vertex_mixing = 0.25;
+            }),
             // 16.05 is mixed into 14.65 and -81.15 into -80.35, before 30.05 is found.
             vec![(10.05, 21.0), (15.0, 16.5), (-80.55, 13.5), (30.05, 6.0)],
         ),
         (
             "distance",
-            Config { vertex_distance_cut: 0.4, ..config.clone() },
+            config.clone().with(|c| c.vertex_distance_cut = 0.4),
             // 14.65 and 16.05 are near 10.05, 50.05 is near 30.05.
             vec![(10.05, 21.0), (-80.35, 15.0), (30.05, 6.0), (53.05, 3.0)],
         ),
         (
             "everything",
-            Config { vertex_separation_bins: 1e4, vertex_mixing: 0.0, ..config.clone() },
+            config.clone().with(|c| {
+                c.vertex_separation_bins = 1e4;
+                c.vertex_mixing = 0.0;
+            }),
             vec![(10.05, 21.0)],
         ),
     ] {
@@ -134,9 +157,9 @@ fn rois_without_a_peak_are_searched_again() {
     let mut rois = rois(&toys(21));
     rois.splice(3..3, [soft, lone]);
     let auto = Config::preset(Preset::Auto);
-    let first = Config { fallback: Fallback::None, ..auto.clone() };
+    let first = auto.clone().with(|c| c.fallback = Fallback::None);
     let again = auto.fallback_config().expect("a fallback");
-    assert_eq!(again, Config { peaks: 4, ..Config::preset(Preset::FullScan) });
+    assert_eq!(again, Config::preset(Preset::FullScan).with(|c| c.peaks = 4));
     for (name, engine) in &engines() {
         let [auto, first, again] = [&auto, &first, &again].map(|config| build(name, engine, config));
         let [first, again] = [first, again].map(|finder| find(name, &finder, &batch(&rois)));
@@ -175,7 +198,12 @@ fn backgrounds_are_alike_and_end_the_search() {
         (Significance::Poisson, 0.3, 0.0),
         (Significance::Poisson, 0.0, 1e6),
     ] {
-        let config = Config { peaks: 12, significance, percentile, min_significance, ..Config::default() };
+        let config = Config::preset(Preset::Default).with(|c| {
+            c.peaks = 12;
+            c.significance = significance;
+            c.percentile = percentile;
+            c.min_significance = min_significance;
+        });
         let reference = find("reference", &build("reference", &Engine::Reference, &config), &batch(&rois(&events)));
         for (name, engine) in &fixed_engines() {
             let place = format!("{name}, {significance:?} of {min_significance}, percentile {percentile}");
@@ -215,31 +243,50 @@ fn backgrounds_are_alike_and_end_the_search() {
 fn options_are_alike_on_every_engine() {
     let events = toys(31);
     let batch = batch(&rois(&events));
-    let config = Config { peaks: 2, phi_slice_deg: 1.0, vertex_separation_bins: 5.0, ..Config::default() };
-    let any = Config { triplets: Triplets::Any, ..config.clone() };
+    let config = Config::preset(Preset::Default).with(|c| {
+        c.peaks = 2;
+        c.phi_slice_deg = 1.0;
+        c.vertex_separation_bins = 5.0;
+    });
+    let any = config.clone().with(|c| c.triplets = Triplets::Any);
     let plain = build("reference", &Engine::Reference, &config);
     let plain = find("reference", &plain, &batch);
     for (name, config) in [
-        ("charge aware", Config { charge_aware: true, ..config.clone() }),
-        ("per slice", Config { histogram_per_slice: true, percentile: 0.95, ..any.clone() }),
+        ("charge aware", config.clone().with(|c| c.charge_aware = true)),
+        (
+            "per slice",
+            any.clone().with(|c| {
+                c.histogram_per_slice = true;
+                c.percentile = 0.95;
+            }),
+        ),
         (
             "charge aware, per slice, not wrapped",
-            Config { charge_aware: true, histogram_per_slice: true, wrap_full_scan: false, ..any.clone() },
+            any.clone().with(|c| {
+                c.charge_aware = true;
+                c.histogram_per_slice = true;
+                c.wrap_full_scan = false;
+            }),
         ),
-        ("pixels", Config { max_layer: MaxLayer::Sensor(Sensor::Pixel), ..config.clone() }),
-        ("four layers", Config { max_layer: MaxLayer::Number(3), ..config.clone() }),
+        ("pixels", config.clone().with(|c| c.max_layer = MaxLayer::Sensor(Sensor::Pixel))),
+        ("four layers", config.clone().with(|c| c.max_layer = MaxLayer::Number(3))),
         (
             "accurate, of a beam that is tilted and off",
-            Config {
-                extrapolation: Extrapolation::Accurate,
-                beam_spot_mm: [1.0, -2.0],
-                beam_spot_tilt: [2e-3, -1e-3],
-                ..config.clone()
-            },
+            config.clone().with(|c| {
+                c.extrapolation = Extrapolation::Accurate;
+                c.beam_spot_mm = [1.0, -2.0];
+                c.beam_spot_tilt = [2e-3, -1e-3];
+            }),
         ),
-        ("by pT", Config { weighting: Weighting::Pt, bending_pt_gev: 2.0, ..any.clone() }),
+        (
+            "by pT",
+            any.clone().with(|c| {
+                c.weighting = Weighting::Pt;
+                c.bending_pt_gev = 2.0;
+            }),
+        ),
     ] {
-        let further = Config { peaks: config.peaks + 1, ..config.clone() };
+        let further = config.clone().with(|c| c.peaks = config.peaks + 1);
         let reference = find(name, &build(name, &Engine::Reference, &further), &batch);
         let mut compared = 0;
         for (engine, choice) in fixed_engines() {
@@ -292,8 +339,10 @@ fn weights_beside_a_half_are_alike() {
 fn layers_beyond_the_last_take_no_part() {
     let events = toys(32);
     for (engine, choice) in engines() {
-        let config =
-            Config { max_layer: MaxLayer::Number(6), phi_window: DefaultWindow::Spacepoints, ..Config::default() };
+        let config = Config::preset(Preset::Default).with(|c| {
+            c.max_layer = MaxLayer::Number(6);
+            c.phi_window = DefaultWindow::Spacepoints;
+        });
         let finder = build(&engine, &choice, &config);
         let all = find(&engine, &finder, &batch(&rois(&events)));
         let mut left = rois(&events);
@@ -307,8 +356,8 @@ fn layers_beyond_the_last_take_no_part() {
     for (max_layer, word) in [(MaxLayer::Number(0), "two"), (MaxLayer::Sensor(Sensor::Pixel), "sensor")] {
         let text = "name = \"two\"\n[[layer]]\nkind = \"barrel\"\nradius_mm = 50.0\n[[layer]]\nkind = \"barrel\"\nradius_mm = 90.0";
         let detector = zfinder_io::detector_from_toml("two", text).expect("valid");
-        let config = Config { max_layer, ..Config::default() };
-        let error = ZFinder::builder().config(config).detector(detector).engine(Engine::Cpu).build().err();
+        let config = Config::preset(Preset::Default).with(|c| c.max_layer = max_layer);
+        let error = ZFinder::builder(detector).config(config).engine(Engine::Cpu).build().err();
         let error = error.expect("refused").to_string();
         assert!(error.contains("max_layer") && error.contains(word), "{error}");
     }

@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
-use zfinder::{Config, Detector, Preset, Roi, RoiResult, Spacepoint};
-use zfinder_testing::engines::{bits, build_with, engines, find_one, fixed_engines};
+use zfinder::{Config, Detector, Preset, Roi, RoiResult, Spacepoint, ZFinder};
+use zfinder_testing::engines::{bits, engines, find_one, fixed_engines};
 use zfinder_testing::toy::turned;
 
 const SOFT_Z_MM: f64 = -20.0;
@@ -33,7 +33,7 @@ fn event(straight: &[f64]) -> Roi {
 }
 
 fn auto(peaks: u32) -> Config {
-    Config { peaks, ..Config::preset(Preset::Auto) }
+    Config::preset(Preset::Auto).with(|c| c.peaks = peaks)
 }
 
 fn assert_soft_vertex_first(place: &str, found: &RoiResult, vertices: usize) {
@@ -56,7 +56,8 @@ fn an_insignificant_vertex_follows_a_significant_one() {
         let mut answers = Vec::new();
         for (name, engine) in engines() {
             let place = format!("{name}, {straight:?}, {peaks} peaks");
-            let finder = build_with(&name, &engine, &auto(peaks), |builder| builder.detector(Detector::generic()));
+            let finder = ZFinder::builder(Detector::generic()).config(auto(peaks)).engine(engine.clone()).build();
+            let finder = finder.unwrap_or_else(|error| panic!("{name}: {error}"));
             let found = find_one(&place, &finder, &roi);
             assert_soft_vertex_first(&place, &found, vertices);
             if fixed_engines().iter().any(|(fixed, _)| *fixed == name) {

@@ -1,7 +1,7 @@
 //! Tests of statuses: a failure of one RoI does not affect its neighbours in the batch.
 
 use super::{finders, toys};
-use zfinder::{Config, PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint, Status};
+use zfinder::{Config, PhiWindow, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint, Status};
 use zfinder_testing::engines::{batch, bits, build, build_with, engines, find, find_one, gpus};
 use zfinder_testing::toy::Toy;
 
@@ -63,7 +63,7 @@ fn what_is_beyond_capacity_is_told_and_neighbours_are_answered() {
     for (name, engine) in &gpus() {
         let free = &finders().iter().find(|(known, _)| known == name).expect("built").1;
         let wanted = bits(&find(name, free, &batch(&all)));
-        let finder = build_with(name, engine, &Config::default(), |builder| {
+        let finder = build_with(name, engine, &Config::preset(Preset::Default), |builder| {
             builder.most_buffer_bytes(1 << 20).slices_per_histogram(8)
         });
         let found = find(name, &finder, &batch(&all));
@@ -103,7 +103,11 @@ fn what_is_beyond_capacity_is_told_and_neighbours_are_answered() {
 /// Histograms above the memory limit give a status on every engine.
 #[test]
 fn too_many_histograms_are_told() {
-    let config = Config { histogram_per_slice: true, phi_slice_deg: 0.01, z_bin_mm: 0.01, ..Config::default() };
+    let config = Config::preset(Preset::Default).with(|c| {
+        c.histogram_per_slice = true;
+        c.phi_slice_deg = 0.01;
+        c.z_bin_mm = 0.01;
+    });
     let point = Spacepoint { rho: 50.0, phi: 0.1, z: 1.0, layer: 0 };
     let roi = Roi { descriptor: RoiDescriptor::default(), spacepoints: vec![point; 3] };
     for (engine, choice) in engines() {

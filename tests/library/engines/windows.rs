@@ -4,7 +4,8 @@
 use std::f64::consts::{PI, TAU};
 
 use super::finders;
-use zfinder::{Config, Engine, PhiWindow, Roi, RoiDescriptor, Spacepoint, Status, Triplets};
+use zfinder::config::Triplets;
+use zfinder::{Config, Engine, PhiWindow, Preset, Roi, RoiDescriptor, Spacepoint, Status};
 use zfinder_testing::engines::{build, close, engines, find_one, fixed_engines, rotated};
 use zfinder_testing::toy::{Toy, turned};
 
@@ -68,14 +69,18 @@ fn wrapping_joins_pairs_across_pi_and_can_be_off() {
         assert_eq!(found.vertices[0].weight, 12.0, "{name}");
         assert!((found.vertices[0].z_mm - 20.05).abs() < 0.01, "{name}: {found:?}");
     }
-    let apart = Config { wrap_full_scan: false, ..Config::default() };
+    let apart = Config::preset(Preset::Default).with(|c| c.wrap_full_scan = false);
     for (name, engine) in &engines() {
         let found = find_one(name, &build(name, engine, &apart), &joined);
         assert_eq!(found.vertices[0].weight, 4.0, "{name}: not wrapped");
         // Triplets keep k and p across the seam.
         for triplets in [Triplets::Any, Triplets::Count] {
-            let config =
-                Config { triplets, triplet_dp: 2e-3, triplet_dk: 1e-4, triplet_dz_mm: 0.1, ..Config::default() };
+            let config = Config::preset(Preset::Default).with(|c| {
+                c.triplets = triplets;
+                c.triplet_dp = 2e-3;
+                c.triplet_dk = 1e-4;
+                c.triplet_dz_mm = 0.1;
+            });
             let found = find_one(name, &build(name, engine, &config), &joined);
             // One pair of each track has a third spacepoint further out.
             assert_eq!(found.vertices[0].weight, 4.0, "{name}: {triplets:?}");
@@ -97,7 +102,7 @@ fn vertices_metres_away_are_found_where_they_are() {
     }
     let z_range = Some((-2500.0, 2500.0));
     let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), z_range, ..RoiDescriptor::default() };
-    let config = Config { peaks: 4, ..Config::default() };
+    let config = Config::preset(Preset::Default).with(|c| c.peaks = 4);
     let roi = Roi { descriptor, spacepoints: points };
     let wanted = find_one("reference", &build("reference", &Engine::Reference, &config), &roi);
     let weights: Vec<f64> = wanted.vertices.iter().map(|vertex| vertex.weight).collect();
@@ -112,15 +117,14 @@ fn vertices_metres_away_are_found_where_they_are() {
 /// direction therefore bends alike in both of its pairs.
 #[test]
 fn half_way_round_is_upwards() {
-    let config = Config {
-        phi_slice_deg: 90.0,
-        neighbour_multiplier: 1000.0,
-        triplets: Triplets::Any,
-        triplet_dk: 1e-3,
-        triplet_dp: 0.01,
-        peaks: 1,
-        ..Config::default()
-    };
+    let config = Config::preset(Preset::Default).with(|c| {
+        c.phi_slice_deg = 90.0;
+        c.neighbour_multiplier = 1000.0;
+        c.triplets = Triplets::Any;
+        c.triplet_dk = 1e-3;
+        c.triplet_dp = 0.01;
+        c.peaks = 1;
+    });
     // Two slices of 3.2 rad forward, and two more across the end of the ring.
     let track = |from: f64| {
         let points = [(50.0, 0.0), (90.0, 3.2), (110.0, 4.8)].into_iter().zip(0..);
@@ -164,7 +168,7 @@ fn the_beam_spot_is_the_middle() {
         .iter()
         .map(|s| Spacepoint::from_xyz(s.rho * s.phi.cos() + x0, s.rho * s.phi.sin() + y0, s.z, s.layer));
     let moved = Roi { spacepoints: moved.collect(), ..event.roi.clone() };
-    let config = Config { beam_spot_mm: [x0, y0], ..Config::default() };
+    let config = Config::preset(Preset::Default).with(|c| c.beam_spot_mm = [x0, y0]);
     for (name, engine) in &engines() {
         let unmoved = &finders().iter().find(|(known, _)| known == name).expect("built").1;
         let wanted = find_one(name, unmoved, &event.roi);

@@ -4,9 +4,11 @@ use std::f64::consts::{PI, TAU};
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use zfinder::config::{
+    DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Significance, Triplets, Weighting,
+};
 use zfinder::{
-    BendingPair, BendingTable, Config, DefaultWindow, Detector, Extrapolation, Fallback, Layer, LayerKind, MaxLayer,
-    Neighbours, PhiWindow, Preset, Roi, RoiDescriptor, RoiId, Sensor, Significance, Triplets, Weighting,
+    BendingPair, BendingTable, Config, Detector, Layer, LayerKind, PhiWindow, Preset, Roi, RoiDescriptor, RoiId, Sensor,
 };
 
 use zfinder_testing::toy::Toy;
@@ -35,15 +37,16 @@ fn slices_and_z() -> impl Strategy<Value = Config> {
     let z = (often(-200.0, prop_oneof![4 => -600.0..400.0, 1 => -9e4..-600.0]), often(400.0, sizes(0.5, 900.0)));
     let beam = (often(0.0, -5.0..5.0), often(0.0, -5.0..5.0), often(0.0, -0.01..0.01));
     (slice, bin, often(0.1, 0.0..2.0), z, beam).prop_map(
-        |(phi_slice_deg, z_bin_mm, z_bin_eta_coeff, (z_min_mm, length), beam)| Config {
-            phi_slice_deg,
-            z_bin_mm,
-            z_bin_eta_coeff,
-            z_min_mm,
-            z_max_mm: z_min_mm + length,
-            beam_spot_mm: [beam.0, beam.1],
-            beam_spot_tilt: [beam.2, 0.5 * beam.2],
-            ..Config::default()
+        |(phi_slice_deg, z_bin_mm, z_bin_eta_coeff, (z_min_mm, length), beam)| {
+            Config::preset(Preset::Default).with(|c| {
+                c.phi_slice_deg = phi_slice_deg;
+                c.z_bin_mm = z_bin_mm;
+                c.z_bin_eta_coeff = z_bin_eta_coeff;
+                c.z_min_mm = z_min_mm;
+                c.z_max_mm = z_min_mm + length;
+                c.beam_spot_mm = [beam.0, beam.1];
+                c.beam_spot_tilt = [beam.2, 0.5 * beam.2];
+            })
         },
     )
 }
@@ -60,20 +63,21 @@ fn pairs() -> impl Strategy<Value = Config> {
         select(vec![Extrapolation::Linear, Extrapolation::Linear, Extrapolation::Accurate]),
         prop_oneof![Just(3u32), 1..12u32, Just(64u32)],
     );
-    (reach, bending, cuts, modes).prop_map(|((neighbour_multiplier, neighbour_max), bending, cuts, modes)| Config {
-        neighbour_multiplier,
-        neighbour_max,
-        bending_pt_gev: bending.0,
-        field_t: bending.1,
-        dphi_deta: bending.2,
-        triplet_dz_mm: cuts.0,
-        triplet_dk: cuts.1,
-        triplet_dp: cuts.2,
-        neighbours: modes.0,
-        triplets: modes.1,
-        extrapolation: modes.2,
-        first_layers: modes.3,
-        ..Config::default()
+    (reach, bending, cuts, modes).prop_map(|((neighbour_multiplier, neighbour_max), bending, cuts, modes)| {
+        Config::preset(Preset::Default).with(|c| {
+            c.neighbour_multiplier = neighbour_multiplier;
+            c.neighbour_max = neighbour_max;
+            c.bending_pt_gev = bending.0;
+            c.field_t = bending.1;
+            c.dphi_deta = bending.2;
+            c.triplet_dz_mm = cuts.0;
+            c.triplet_dk = cuts.1;
+            c.triplet_dp = cuts.2;
+            c.neighbours = modes.0;
+            c.triplets = modes.1;
+            c.extrapolation = modes.2;
+            c.first_layers = modes.3;
+        })
     })
 }
 
@@ -88,21 +92,22 @@ fn peaks() -> impl Strategy<Value = Config> {
         (often(0.0, sizes(0.5, 100.0)), prop_oneof![3 => Just(1.0), 2 => 0.0..1.0, 1 => Just(0.0)], any::<bool>());
     let histograms = (prop::bool::weighted(0.2), prop::bool::weighted(0.15), prop::bool::weighted(0.2));
     let choices = (any::<bool>(), any::<bool>(), any::<bool>());
-    (count, mixed, background, histograms, choices).prop_map(|(peaks, mixed, background, histograms, choices)| Config {
-        peaks,
-        vertex_separation_bins: mixed.0,
-        vertex_distance_cut: mixed.1,
-        vertex_mixing: mixed.2,
-        min_significance: background.0,
-        percentile: background.1,
-        significance: if background.2 { Significance::Gaussian } else { Significance::Poisson },
-        charge_aware: histograms.0,
-        histogram_per_slice: histograms.1,
-        weighting: if histograms.2 { Weighting::Pt } else { Weighting::Count },
-        prefer_central: choices.0,
-        wrap_full_scan: choices.1,
-        phi_window: if choices.2 { DefaultWindow::FullScan } else { DefaultWindow::Spacepoints },
-        ..Config::default()
+    (count, mixed, background, histograms, choices).prop_map(|(peaks, mixed, background, histograms, choices)| {
+        Config::preset(Preset::Default).with(|c| {
+            c.peaks = peaks;
+            c.vertex_separation_bins = mixed.0;
+            c.vertex_distance_cut = mixed.1;
+            c.vertex_mixing = mixed.2;
+            c.min_significance = background.0;
+            c.percentile = background.1;
+            c.significance = if background.2 { Significance::Gaussian } else { Significance::Poisson };
+            c.charge_aware = histograms.0;
+            c.histogram_per_slice = histograms.1;
+            c.weighting = if histograms.2 { Weighting::Pt } else { Weighting::Count };
+            c.prefer_central = choices.0;
+            c.wrap_full_scan = choices.1;
+            c.phi_window = if choices.2 { DefaultWindow::FullScan } else { DefaultWindow::Spacepoints };
+        })
     })
 }
 
@@ -115,33 +120,32 @@ pub(crate) fn config() -> impl Strategy<Value = Config> {
     ];
     let any = (slices_and_z(), pairs(), peaks(), last).prop_map(|(z, pairs, peaks, max_layer)| {
         let by_pt = peaks.weighting == Weighting::Pt;
-        Config {
-            phi_slice_deg: z.phi_slice_deg,
-            z_bin_mm: z.z_bin_mm,
-            z_bin_eta_coeff: z.z_bin_eta_coeff,
-            z_min_mm: z.z_min_mm,
-            z_max_mm: z.z_max_mm,
-            beam_spot_mm: z.beam_spot_mm,
-            beam_spot_tilt: z.beam_spot_tilt,
+        peaks.with(|c| {
+            c.phi_slice_deg = z.phi_slice_deg;
+            c.z_bin_mm = z.z_bin_mm;
+            c.z_bin_eta_coeff = z.z_bin_eta_coeff;
+            c.z_min_mm = z.z_min_mm;
+            c.z_max_mm = z.z_max_mm;
+            c.beam_spot_mm = z.beam_spot_mm;
+            c.beam_spot_tilt = z.beam_spot_tilt;
             // Weights by pT need confirmed pairs and one histogram.
-            triplets: if by_pt && pairs.triplets == Triplets::Off { Triplets::Any } else { pairs.triplets },
-            charge_aware: peaks.charge_aware && !by_pt,
-            histogram_per_slice: peaks.histogram_per_slice && !by_pt,
-            max_layer,
-            neighbours: pairs.neighbours,
-            neighbour_multiplier: pairs.neighbour_multiplier,
-            neighbour_max: pairs.neighbour_max,
-            bending_pt_gev: pairs.bending_pt_gev,
-            field_t: pairs.field_t,
-            dphi_deta: pairs.dphi_deta,
-            triplet_dz_mm: pairs.triplet_dz_mm,
-            triplet_dk: pairs.triplet_dk,
-            triplet_dp: pairs.triplet_dp,
-            extrapolation: pairs.extrapolation,
-            fallback: if peaks.peaks == 2 { Fallback::FullScan } else { Fallback::None },
-            first_layers: pairs.first_layers,
-            ..peaks
-        }
+            c.triplets = if by_pt && pairs.triplets == Triplets::Off { Triplets::Any } else { pairs.triplets };
+            c.charge_aware &= !by_pt;
+            c.histogram_per_slice &= !by_pt;
+            c.max_layer = max_layer;
+            c.neighbours = pairs.neighbours;
+            c.neighbour_multiplier = pairs.neighbour_multiplier;
+            c.neighbour_max = pairs.neighbour_max;
+            c.bending_pt_gev = pairs.bending_pt_gev;
+            c.field_t = pairs.field_t;
+            c.dphi_deta = pairs.dphi_deta;
+            c.triplet_dz_mm = pairs.triplet_dz_mm;
+            c.triplet_dk = pairs.triplet_dk;
+            c.triplet_dp = pairs.triplet_dp;
+            c.extrapolation = pairs.extrapolation;
+            c.fallback = if c.peaks == 2 { Fallback::FullScan } else { Fallback::None };
+            c.first_layers = pairs.first_layers;
+        })
     });
     let preset = select(Preset::ALL.to_vec()).prop_map(Config::preset);
     prop_oneof![1 => preset, 3 => any]
@@ -215,7 +219,7 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
             roi.descriptor.id = RoiId { event_id: i as u64, roi_id: 1 };
             roi.spacepoints.iter_mut().for_each(|s| s.layer %= layers);
         }
-        let finder = zfinder::ZFinder::builder().config(config.clone()).detector(detector.clone());
+        let finder = zfinder::ZFinder::builder(detector.clone()).config(config.clone());
         let finder = finder.engine(zfinder::Engine::Cpu).build().ok()?;
         // Ranges of z without a valid histogram are errors.
         rois.retain(|roi| finder.find(&Roi { spacepoints: Vec::new(), ..roi.clone() }).is_ok());

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::failure::WRONG_ANSWER;
 use rayon::prelude::*;
-use zfinder::{Config, Encoding, Engine, RoiResult, Status, Triplets, Vertex, ZFinder};
+use zfinder::config::Triplets;
+use zfinder::{Config, Encoding, Engine, RoiResult, Status, Vertex, ZFinder};
 use zfinder_study::inspect::ZHistogram;
 
 use super::report::CheckReport;
@@ -61,9 +62,8 @@ pub enum Agreement {
 
 impl Expected {
     pub fn of(sample: &Sample, config: &Config, encoding: Encoding, rois: usize) -> Result<Self, Failure> {
-        let finder = ZFinder::builder()
-            .config(Config { peaks: PEAKS, ..config.clone() })
-            .detector(sample.detector().clone())
+        let finder = ZFinder::builder(sample.detector().clone())
+            .config(config.clone().with(|c| c.peaks = PEAKS))
             .engine(Engine::Reference)
             .build()?;
         let find = |index: usize| {

@@ -27,10 +27,10 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use zfinder::{Accumulate, AdapterChoice, Engine, StreamOptions, ZFinder};
+use zfinder::{Accumulate, AdapterChoice, Encoding, Engine, Precision, StreamOptions, ZFinder};
 
-use super::engine::{AccumulateName, DesignName, PrecisionName};
-use super::options::threads;
+use super::engine::DesignName;
+use super::options::{threads, words};
 use check::Expected;
 use command_host::Failure;
 use command_host::note;
@@ -39,7 +39,7 @@ use measure::MeasuredCase;
 use report::{Adapter, Host, Report, SampleReport, Settings};
 use sample::Sample;
 pub use self_check::SelfCheck;
-pub use words::{CaseName, EncodingName, or_all, word};
+pub use words::{CaseName, or_all, word};
 use words::{CoordinatesName, EngineName, SampleName};
 
 /// Measures every engine on this machine and checks the answers that it times
@@ -96,21 +96,21 @@ pub struct Bench {
     pub adapter: Vec<AdapterGroup>,
     /// Encoding of spacepoints for a GPU; the CPU engine computes with the same values [default:
     /// compact; lossless of --input]
-    #[arg(long, value_enum, value_name = "ENCODING", help_heading = "What is measured")]
-    pub encoding: Option<EncodingName>,
+    #[arg(long, value_parser = words::<Encoding>(Encoding::WORDS), value_name = "ENCODING", help_heading = "What is measured")]
+    pub encoding: Option<Encoding>,
     /// Number type of coordinates in host memory [default: f32; f64 of --input]
     #[arg(long, value_enum, value_name = "TYPE", help_heading = "What is measured")]
     pub coordinates: Option<CoordinatesName>,
     /// Number type on the GPU and the CPU
-    #[arg(long, value_enum, default_value = "f32", help_heading = "What is measured")]
-    pub precision: PrecisionName,
+    #[arg(long, value_parser = words::<Precision>(Precision::WORDS), default_value = "f32", help_heading = "What is measured")]
+    pub precision: Precision,
     /// Kernels on a GPU; the thesis's need --engine gpu, which they imply
     #[arg(long, value_enum, default_value = "product", help_heading = "What is measured")]
     pub design: DesignName,
     /// Arithmetic of the sums of z on the GPU and the CPU [default: fixed; with --design thesis
     /// compare-exchange]
-    #[arg(long, value_enum, help_heading = "What is measured")]
-    pub accumulate: Option<AccumulateName>,
+    #[arg(long, value_parser = words::<Accumulate>(Accumulate::WORDS), help_heading = "What is measured")]
+    pub accumulate: Option<Accumulate>,
     /// Threads of the CPU engine [default: one a core]
     #[arg(long, value_name = "N", value_parser = threads, help_heading = "What is measured")]
     pub threads: Option<NonZeroUsize>,
@@ -233,14 +233,14 @@ impl Bench {
                 seconds: self.seconds.unwrap_or(if self.quick { 0.1 } else { 0.5 }),
                 in_flight: self.in_flight.map_or(StreamOptions::default().in_flight, NonZeroUsize::get),
                 encoding: self.encoding.unwrap_or(if self.input.is_empty() {
-                    EncodingName::Compact
+                    Encoding::Compact
                 } else {
-                    EncodingName::Lossless
+                    Encoding::Lossless
                 }),
                 coordinates: self.coordinates(),
                 spin_us: self.spin_us,
-                precision: word(self.precision),
-                accumulate: word(self.accumulate()),
+                precision: self.precision.to_string(),
+                accumulate: self.accumulate().to_string(),
                 design: self.design,
             },
             adapters: Vec::new(),
@@ -253,7 +253,7 @@ impl Bench {
         self.coordinates.unwrap_or(if self.input.is_empty() { CoordinatesName::F32 } else { CoordinatesName::F64 })
     }
 
-    pub fn accumulate(&self) -> AccumulateName {
+    pub fn accumulate(&self) -> Accumulate {
         self.design.accumulate(self.accumulate)
     }
 
@@ -307,20 +307,19 @@ impl Bench {
             let config = case.config();
             let place = format!("{}, {}", sample.name(), word(case));
             bar.set_message(format!("{place}: reference engine"));
-            let expected = Expected::of(sample, &config, settings.encoding.into(), check)?;
+            let expected = Expected::of(sample, &config, settings.encoding, check)?;
             for (engine, adapters) in self.engines(gpus) {
                 let name = table::name(engine, &adapters.iter().map(|adapter| adapter.index).collect::<Vec<_>>());
                 let index = |adapter: &Adapter| AdapterChoice::Index(adapter.index);
-                let builder = ZFinder::builder()
+                let builder = ZFinder::builder(sample.detector().clone())
                     .config(config.clone())
-                    .detector(sample.detector().clone())
                     .engine(match engine {
                         EngineName::Gpu => Engine::Gpus(adapters.iter().map(index).collect()),
                         EngineName::Cpu => Engine::Cpu,
                         EngineName::Reference => Engine::Reference,
                     })
-                    .encoding(settings.encoding.into())
-                    .precision(self.precision.into())
+                    .encoding(settings.encoding)
+                    .precision(self.precision)
                     .spin(Duration::from_micros(self.spin_us));
                 let builder = self.design.apply(builder, self.accumulate);
                 let builder = self.threads.map_or(builder.clone(), |threads| builder.threads(threads));
@@ -338,7 +337,7 @@ impl Bench {
                     seconds: settings.seconds,
                     in_flight: settings.in_flight,
                     stream_rois: &stream_rois,
-                    exact: Accumulate::from(self.accumulate()) == Accumulate::Fixed,
+                    exact: self.accumulate() == Accumulate::Fixed,
                     say: &|step| bar.set_message(format!("{place}, {name}: {step}")),
                 };
                 results.push(subject.measure()?);

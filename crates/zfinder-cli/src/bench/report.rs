@@ -5,7 +5,8 @@ use serde::Serialize;
 use zfinder::Config;
 
 use super::super::engine::DesignName;
-use super::words::{CaseName, CoordinatesName, EncodingName, EngineName};
+use super::words::{CaseName, CoordinatesName, EngineName};
+use zfinder::Encoding;
 
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -32,7 +33,7 @@ pub struct Settings {
     pub rounds: usize,
     pub seconds: f64,
     pub in_flight: usize,
-    pub encoding: EncodingName,
+    pub encoding: Encoding,
     pub coordinates: CoordinatesName,
     pub spin_us: u64,
     pub precision: String,

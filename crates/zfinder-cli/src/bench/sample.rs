@@ -4,7 +4,7 @@ use crate::failure::NO_ROI;
 use command_host::Code;
 use std::path::{Path, PathBuf};
 
-use zfinder::{Config, Detector, Roi, RoiBatch};
+use zfinder::{Config, Detector, Preset, Roi, RoiBatch};
 use zfinder_io::{OnError, RoiTable, SpacepointReader};
 use zfinder_study::simulate::Simulation;
 
@@ -83,7 +83,7 @@ impl Sample {
         let detector = input::detector(detector, &inputs.files, None, OnError::Stop)?;
         let table = rois.map(RoiTable::read).transpose()?;
         if let Some(table) = &table {
-            table.validate(&Config::default())?;
+            table.validate(&Config::preset(Preset::Default))?;
         }
         let mut reader = SpacepointReader::new(inputs.files.clone(), detector.clone(), table);
         let rois: RoiBatch = reader.by_ref().take(limit.unwrap_or(usize::MAX)).collect::<zfinder_io::Result<_>>()?;

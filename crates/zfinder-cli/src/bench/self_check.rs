@@ -1,6 +1,7 @@
 //! Checks an engine with a few simulated RoIs whose answers are known.
 
-use zfinder::{Config, Encoding, Triplets, ZFinderBuilder};
+use zfinder::config::Triplets;
+use zfinder::{Config, Encoding, Preset, ZFinder, ZFinderBuilder};
 
 use super::check::Expected;
 use super::sample::Sample;
@@ -20,14 +21,15 @@ pub struct SelfCheck {
 impl SelfCheck {
     pub fn new() -> Result<Self, Failure> {
         let sample = Sample::simulated(SampleName::Lowlum, 1, CoordinatesName::F64, Some(ROIS), None);
-        let config = Config { triplets: Triplets::Any, ..Config::default() };
+        let config = Config::preset(Preset::Default).with(|c| c.triplets = Triplets::Any);
         let expected = Expected::of(&sample, &config, Encoding::Lossless, ROIS)?;
         Ok(Self { sample, config, expected })
     }
 
-    /// Builds the finder and compares its answers.
-    pub fn run(&self, builder: ZFinderBuilder) -> Result<(), Failure> {
-        let finder = builder.config(self.config.clone()).detector(self.sample.detector().clone()).build()?;
+    /// Builds the finder with these options and compares its answers.
+    pub fn run(&self, options: impl FnOnce(ZFinderBuilder) -> ZFinderBuilder) -> Result<(), Failure> {
+        let builder = ZFinder::builder(self.sample.detector().clone()).config(self.config.clone());
+        let finder = options(builder).build()?;
         let found = finder.find_batch(&self.sample.batch(0, ROIS))?;
         self.expected.check(&finder.description(), &found).map(|_| ())
     }

@@ -30,7 +30,7 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
         sample.rois,
         sample.batch_rois,
         word(settings.coordinates),
-        word(settings.encoding),
+        settings.encoding,
         settings.precision,
         settings.accumulate,
         if settings.design == DesignName::Thesis { ", the thesis's design" } else { "" },

@@ -2,10 +2,14 @@
 
 use clap::ValueEnum;
 use serde::Serialize;
-use zfinder::{Config, Encoding, Extrapolation, Preset, RoiBatch, Triplets};
+use zfinder::config::{Extrapolation, Triplets};
+use zfinder::{Config, Preset, RoiBatch};
 use zfinder_study::simulate::Simulation;
 
-pub use super::super::options::word;
+/// Returns a value as the user types it.
+pub fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -72,22 +76,21 @@ impl CaseName {
     pub fn config(self) -> Config {
         match self {
             CaseName::Pairs => Config::preset(Preset::Thesis),
-            CaseName::Triplets => Config { triplets: Triplets::Any, ..Config::preset(Preset::Thesis) },
-            CaseName::BendingPairs => Config::default(),
-            CaseName::BendingTriplets => Config { triplets: Triplets::Any, ..Config::default() },
-            CaseName::BendingCount => Config { triplets: Triplets::Count, ..Config::default() },
-            CaseName::AllOptions => Config {
-                triplets: Triplets::Any,
-                charge_aware: true,
-                histogram_per_slice: true,
-                extrapolation: Extrapolation::Accurate,
-                beam_spot_mm: [0.3, -0.2],
-                beam_spot_tilt: [1e-4, -1e-4],
-                peaks: 5,
-                vertex_separation_bins: 5.0,
-                percentile: 0.95,
-                ..Config::default()
-            },
+            CaseName::Triplets => Config::preset(Preset::Thesis).with(|c| c.triplets = Triplets::Any),
+            CaseName::BendingPairs => Config::preset(Preset::Default),
+            CaseName::BendingTriplets => Config::preset(Preset::Default).with(|c| c.triplets = Triplets::Any),
+            CaseName::BendingCount => Config::preset(Preset::Default).with(|c| c.triplets = Triplets::Count),
+            CaseName::AllOptions => Config::preset(Preset::Default).with(|c| {
+                c.triplets = Triplets::Any;
+                c.charge_aware = true;
+                c.histogram_per_slice = true;
+                c.extrapolation = Extrapolation::Accurate;
+                c.beam_spot_mm = [0.3, -0.2];
+                c.beam_spot_tilt = [1e-4, -1e-4];
+                c.peaks = 5;
+                c.vertex_separation_bins = 5.0;
+                c.percentile = 0.95;
+            }),
             CaseName::HardScatter => Config::preset(Preset::HardScatter),
             CaseName::Auto => Config::preset(Preset::Auto),
         }
@@ -103,24 +106,6 @@ pub enum EngineName {
     Cpu,
     /// Serial and in f64: one core
     Reference,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum EncodingName {
-    /// 8 bytes a spacepoint
-    Compact,
-    /// Full precision of the arithmetic: 16 bytes a spacepoint in f32
-    Lossless,
-}
-
-impl From<EncodingName> for Encoding {
-    fn from(name: EncodingName) -> Self {
-        match name {
-            EncodingName::Compact => Encoding::Compact,
-            EncodingName::Lossless => Encoding::Lossless,
-        }
-    }
 }
 
 /// Returns the given values, each once and in order; all values if none is given.

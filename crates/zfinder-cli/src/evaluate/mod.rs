@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use zfinder::{Config, Detector, ZFinderBuilder};
+use zfinder::{Config, Detector, Preset, ZFinderBuilder};
 use zfinder_io::{TruthTable, config_summary, is_stream};
 use zfinder_study::beam_spot::BeamSpot;
 use zfinder_study::evaluate::{Binning, By, Evaluation, Options, WITHIN_MM};
@@ -17,7 +17,7 @@ use zfinder_study::plot::{self, Plotted};
 use super::beam_spot::{self, RoiSource};
 use super::engine::EngineOptions;
 use super::input::{self, EventSelection, InputOptions, OnErrorOptions, Skipped};
-use super::options::{KeyOptions, PresetName, word};
+use super::options::{KeyOptions, words};
 use super::output::{self, PROGRAM};
 use super::search::{ProgressOptions, counted, headline, search};
 use command_host::Failure;
@@ -101,8 +101,8 @@ pub(super) struct Evaluate {
     engine: EngineOptions,
 
     /// A configuration to measure; may be repeated [default: auto, if there is no --config]
-    #[arg(long, value_enum, help_heading = "Configurations")]
-    preset: Vec<PresetName>,
+    #[arg(long, value_parser = words::<Preset>(Preset::WORDS), help_heading = "Configurations")]
+    preset: Vec<Preset>,
     /// TOML file of another configuration, over its key `preset`, else over auto, as of `zfinder
     /// find`; may be repeated. The options below change every configuration
     #[arg(long, value_name = "FILE.toml", help_heading = "Configurations")]
@@ -159,7 +159,6 @@ impl Evaluate {
             return self.evaluate_answers();
         }
         let configs = self.configs()?;
-        let builder = self.engine.builder()?;
         let format = output::format(self.format, self.output.as_deref())?;
         let on_error = self.on_error.on_error();
         let mut skipped = Skipped::new(on_error);
@@ -171,6 +170,7 @@ impl Evaluate {
             ));
         }
         let detector = self.input.detector(&inputs.files, on_error)?;
+        let builder = self.engine.builder(detector.clone())?;
         let finds_beam_spot = self.keys.beam_spot_events().is_some();
         let selection = self.input.selection(configs.iter().map(|(_, config)| config), finds_beam_spot)?;
         let truth = self.input.truth(&self.paths, &inputs.files)?.ok_or_else(|| {
@@ -213,7 +213,7 @@ impl Evaluate {
             binning = binning.or_else(|| by.map(|by| evaluation.binning(by, self.most_bins())));
             report.configurations.push(Configuration {
                 label: label(&name, &config),
-                changed_keys: config.changed_keys(),
+                changed_keys: config.changed_keys().map(|key| key.name).collect(),
                 name,
                 engine,
                 summary: evaluation.summary(binning.as_ref()),
@@ -247,14 +247,14 @@ impl Evaluate {
     fn configs(&self) -> Result<Vec<(String, Config)>, Failure> {
         let mut configs = Vec::new();
         for &preset in &self.preset {
-            configs.push((word(preset), self.keys.over(Some(preset), preset, None)?));
+            configs.push((preset.to_string(), self.keys.over(Some(preset), preset, None)?));
         }
         for path in &self.config {
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            configs.push((name, self.keys.over(None, PresetName::Auto, Some(path))?));
+            configs.push((name, self.keys.over(None, Preset::Auto, Some(path))?));
         }
         if configs.is_empty() {
-            configs.push((word(PresetName::Auto), self.keys.over(None, PresetName::Auto, None)?));
+            configs.push((Preset::Auto.to_string(), self.keys.over(None, Preset::Auto, None)?));
         }
         for (number, (name, _)) in configs.iter().enumerate() {
             if configs[..number].iter().any(|(other, _)| other == name) {
@@ -309,7 +309,7 @@ impl Evaluate {
         let mut rois = RoiSource::new(reader);
         let beam_events = self.keys.beam_spot_events();
         let beam_spot = beam_events.map(|events| rois.find_beam_spot(events, detector, &mut config)).transpose()?;
-        let finder = builder.clone().config(config.clone()).detector(detector.clone()).build()?;
+        let finder = builder.clone().config(config.clone()).build()?;
         if !is_first && !self.progress.quiet {
             note(&format!("{name}: {}", config_summary(finder.config())));
         }

@@ -3,7 +3,7 @@
 use clap::Args;
 use zfinder_study::simulate::Simulation;
 
-use super::super::options::{beam_spot, beam_spot_tilt};
+use super::super::options::pair;
 
 /// Each knob is an option in kebab-case; a unit `-mm` may be left out or written.
 #[derive(Args)]
@@ -35,10 +35,10 @@ pub(super) struct Knobs {
     eta_centre_max: Option<f64>,
 
     /// x and y of the beam at z = 0, in mm: -10 to 10 [preset: 0,0]
-    #[arg(long, alias = "beam-spot-mm", value_name = "X,Y", value_parser = beam_spot, allow_hyphen_values = true, help_heading = "Beam")]
+    #[arg(long, alias = "beam-spot-mm", value_name = "X,Y", value_parser = pair, allow_hyphen_values = true, help_heading = "Beam")]
     beam_spot: Option<[f64; 2]>,
     /// Slope of the beam, dx/dz and dy/dz: -0.001 to 0.001 [preset: 0,0]
-    #[arg(long, value_name = "X,Y", value_parser = beam_spot_tilt, allow_hyphen_values = true, help_heading = "Beam")]
+    #[arg(long, value_name = "X,Y", value_parser = pair, allow_hyphen_values = true, help_heading = "Beam")]
     beam_spot_tilt: Option<[f64; 2]>,
     /// Mean z of the collisions, in mm: -1000 to 1000 [preset: 0]
     #[arg(long, alias = "beam-z-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Beam")]

@@ -13,7 +13,7 @@ use serde::Serialize;
 use zfinder::{AdapterChoice, AdapterKind, Detector, Encoding, Engine, RoiBatch, ZFinder};
 use zfinder_io::AnswerDigest;
 
-use crate::bench::{CaseName, EncodingName, or_all, word};
+use crate::bench::{CaseName, or_all, word};
 
 /// Searches a built-in set of RoIs on the CPU and on each GPU, and compares the answers with the
 /// published ones to the last bit
@@ -49,7 +49,7 @@ const LONG: Duration = Duration::from_secs(3600);
 #[derive(Serialize)]
 struct VerifiedCase {
     case: CaseName,
-    encoding: EncodingName,
+    encoding: Encoding,
     published: Option<&'static str>,
     engines: Vec<EngineAnswers>,
 }
@@ -76,7 +76,7 @@ impl Verify {
         let batches = rois::batches(0, &detector);
         let (mut all, mut kept) = (Vec::new(), Vec::new());
         for case in or_all(&self.case) {
-            for encoding in [EncodingName::Lossless, EncodingName::Compact] {
+            for encoding in [Encoding::Lossless, Encoding::Compact] {
                 let finders = finders(case, encoding, &gpus)?;
                 let published = published(case, encoding);
                 let engines =
@@ -123,23 +123,23 @@ impl VerifiedCase {
     /// Returns the engines with wrong answers, as text.
     fn wrong(&self) -> impl Iterator<Item = String> {
         let wrong = self.engines.iter().filter(|engine| !engine.is_right);
-        wrong.map(|engine| format!("{} in {}, {}", engine.engine, word(self.case), word(self.encoding)))
+        wrong.map(|engine| format!("{} in {}, {}", engine.engine, word(self.case), self.encoding))
     }
 }
 
 /// Returns the finders of the CPU engine and of each adapter.
-fn finders(case: CaseName, encoding: EncodingName, gpus: &[Engine]) -> Result<Vec<Finder>, Failure> {
+fn finders(case: CaseName, encoding: Encoding, gpus: &[Engine]) -> Result<Vec<Finder>, Failure> {
     let engines = [Engine::Cpu].into_iter().chain(gpus.iter().cloned());
     let finder = |engine| {
-        let builder = ZFinder::builder().engine(engine).config(case.config()).encoding(Encoding::from(encoding));
+        let builder = ZFinder::builder(Detector::atlas2010()).engine(engine).config(case.config()).encoding(encoding);
         let finder = builder.build()?;
         Ok(Finder { name: finder.description(), finder })
     };
     engines.map(finder).collect()
 }
 
-fn published(case: CaseName, encoding: EncodingName) -> Option<&'static str> {
-    let key = format!("{},{},", word(case), word(encoding));
+fn published(case: CaseName, encoding: Encoding) -> Option<&'static str> {
+    let key = format!("{},{},", word(case), encoding);
     PUBLISHED.lines().find_map(|line| line.strip_prefix(&key))
 }
 
@@ -173,7 +173,7 @@ fn table(all: &[VerifiedCase]) -> Table {
             true => "equal".to_owned(),
             false => format!("WRONG: {}", engine.digest),
         });
-        table.add_row([word(verified.case), word(verified.encoding), short].into_iter().chain(answers));
+        table.add_row([word(verified.case), verified.encoding.to_string(), short].into_iter().chain(answers));
     }
     table
 }

@@ -126,7 +126,7 @@ fn errors_say_what_is_missing() {
     failed(&find(&["--beam-spot", "auto", "--beam-spot-tilt", "0,0"]), 2, &["finds the slope and the width"]);
     failed(&find(&["--beam-spot", "auto", "--beam-width", "0.03"]), 2, &["leave out", "--beam-width"]);
     failed(&find(&["--beam-spot", "auto", "--print-config"]), 2, &["reads no events"]);
-    failed(&find(&["--beam-spot", "automatic"]), 2, &["`auto`, or two numbers in mm"]);
+    failed(&find(&["--beam-spot", "automatic"]), 2, &["`auto`, or two numbers"]);
     failed(&find(&["--beam-spot", "auto", "--beam-spot-events", "0"]), 2, &["--beam-spot-events"]);
 
     let layer = |radius: f64| format!("[[layer]]\nkind = \"barrel\"\nsensor = \"pixel\"\nradius_mm = {radius}\n");

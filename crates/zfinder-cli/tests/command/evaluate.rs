@@ -241,7 +241,7 @@ fn failures_say_what_to_do() {
     failed(&evaluate(&["-", "--preset", "jet", "--preset", "thesis"]), 2, &["for one configuration only"]);
     failed(&with_truth(&["--within-mm", "0"]), 2, &["a number of mm above 0"]);
     failed(&with_truth(&["--bins", "0"]), 2, &["--bins"]);
-    failed(&with_truth(&["--z-bin", "0"]), 2, &["`z_bin_mm`: 0 must lie in"]);
+    failed(&with_truth(&["--z-bin", "0"]), 2, &["`z_bin_mm`: 0 must be a number, 0.001 to 10000 mm"]);
     failed(&with_truth(&["--config", "/none/such.toml"]), 1, &["/none/such.toml"]);
     failed(&with_truth(&["--plot", "figures.gif"]), 2, &["figures.gif", "end the name in .png, .svg or .pdf"]);
     let twice = ["--plot", "figures.svg", "-o", "figures.svg", "--format", "csv"];

@@ -184,12 +184,12 @@ fn wrong_usage_ends_with_2() {
     let dir = folder();
     let input = tracks(&dir);
     failed(&find(&[]), 2, &["FILE|FOLDER"]);
-    failed(&find(&[&input, "--z-bin", "0"]), 2, &["`z_bin_mm`: 0 must lie in"]);
+    failed(&find(&[&input, "--z-bin", "0"]), 2, &["`z_bin_mm`: 0 must be a number, 0.001 to 10000 mm"]);
     failed(&find(&[&input, "--z-max", "-300"]), 2, &["`z_max_mm`: -300 must be"]);
     failed(&find(&[&input, "--neighbours", "some"]), 2, &["single", "bending"]);
-    failed(&find(&[&input, "--beam-spot", "1"]), 2, &["two numbers in mm"]);
-    failed(&find(&[&input, "--adapter", "0"]), 2, &["--adapter names a GPU"]);
-    failed(&find(&[&input, "--adapter", "all"]), 2, &["--adapter names a GPU"]);
+    failed(&find(&[&input, "--beam-spot", "1"]), 2, &["two numbers"]);
+    failed(&find(&[&input, "--adapter", "0"]), 2, &["engine reference uses no GPU"]);
+    failed(&find(&[&input, "--adapter", "all"]), 2, &["engine reference uses no GPU"]);
     failed(&find(&[&input, "--detector", "cms"]), 2, &["there is no detector `cms`"]);
     let config = written(&dir, "config.toml", "peaks = 2\nz_bin = 0.4\n");
     failed(&find(&[&input, "--config", &config]), 2, &["config.toml", "line 2", "z_bin"]);

@@ -66,7 +66,8 @@ fn following_changes_no_answer() {
 mod server {
     use super::*;
 
-    const ANY: [&str; 9] = ["serve", "--grpc", "0", "--http", "0", "--metrics", "off", "--engine", "cpu"];
+    const START: [&str; 3] = ["serve", "--detector", "generic"];
+    const ANY: [&str; 8] = ["--grpc", "0", "--http", "0", "--metrics", "off", "--engine", "cpu"];
 
     /// Returns the lines on standard error up to the word `ready`.
     fn ready(child: &mut Child) -> (Vec<String>, impl Read + use<>) {
@@ -96,7 +97,7 @@ mod server {
     fn it_listens_on_loopback_and_drains_on_a_signal() {
         // A background job of a shell ignores INT, and so do its children.
         for format in ["json", "text"] {
-            let mut child = spawn(&[&ANY[..], &["--preset", "default", "--log-format", format]].concat());
+            let mut child = spawn(&[&START[..], &ANY, &["--preset", "default", "--log-format", format]].concat());
             let (lines, mut rest) = ready(&mut child);
             let address = |what: &str| {
                 let line = lines.iter().find_map(|line| line.strip_prefix(what)).expect("an address");
@@ -129,25 +130,22 @@ mod server {
         let port = taken.local_addr().expect("an address").port().to_string();
         let preset = ["--preset", "default"];
         let refused = |arguments: &[&str], code, words: &[&str]| {
-            failed(&zfinder(&[&ANY[..], &preset, arguments].concat()), code, words);
+            failed(&zfinder(&[&START[..], &ANY, &preset, arguments].concat()), code, words);
         };
-        failed(
-            &zfinder(&["serve", "--engine", "cpu", "--preset", "default", "--grpc", &port]),
-            1,
-            &["cannot listen on 127.0.0.1:", "another port"],
-        );
-        failed(&zfinder(&["serve", "--grpc", "x"]), 2, &["a number from 0 to 65535, or off"]);
-        failed(
-            &zfinder(&["serve", "--grpc", "off", "--http", "off", "--engine", "cpu"]),
-            2,
-            &["neither gRPC nor HTTP"],
-        );
+        let plain = |arguments: &[&str], code, words: &[&str]| {
+            failed(&zfinder(&[&START[..], arguments].concat()), code, words);
+        };
+        let on_port = ["--engine", "cpu", "--preset", "default", "--grpc", &port];
+        plain(&on_port, 1, &["cannot listen on 127.0.0.1:", "another port"]);
+        plain(&["--grpc", "x"], 2, &["a number from 0 to 65535, or off"]);
+        plain(&["--grpc", "off", "--http", "off", "--engine", "cpu"], 2, &["neither gRPC nor HTTP"]);
+        failed(&zfinder(&["serve"]), 2, &["--detector"]);
         refused(&["--preset", "default"], 2, &["two models `zfinder-default`"]);
         refused(&["--tls-cert", "a.pem"], 2, &["--tls-key"]);
         let bad = written(&dir, "bad.pem", "no certificate");
         refused(&["--tls-cert", &bad, "--tls-key", &bad], 1, &["bad.pem"]);
         refused(&["--model-folder", &dir.path().display().to_string()], 1, &["there is no model in it"]);
-        refused(&["--detector", "none"], 2, &["there is no detector `none`"]);
-        failed(&zfinder(&["serve", "--adapter", "no such GPU"]), 3, &["no GPU adapter is"]);
+        failed(&zfinder(&["serve", "--detector", "none"]), 2, &["there is no detector `none`"]);
+        plain(&["--adapter", "no such GPU"], 3, &["no GPU adapter is"]);
     }
 }

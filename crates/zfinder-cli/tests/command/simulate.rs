@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use crate::common::{failed, folder, spawn, stderr, stdout, succeeded, zfinder};
-use zfinder::{Config, Detector, Engine, PhiWindow, Roi, RoiBatch, ZFinder};
+use zfinder::{Config, Detector, Engine, PhiWindow, Preset, Roi, RoiBatch, ZFinder};
 use zfinder_io::{RoiTable, SpacepointReader, TruthTable, inputs};
 use zfinder_study::simulate::{Geometry, SimulatedRoi, Simulation};
 
@@ -28,7 +28,7 @@ fn read(files: Vec<PathBuf>, detector: Detector, rois: Option<&Path>) -> Vec<Roi
 /// Returns the first vertices of a configuration \[mm\].
 fn found(rois: impl IntoIterator<Item = Roi>, detector: Detector) -> Vec<Option<f64>> {
     let batch: RoiBatch = rois.into_iter().collect();
-    let builder = ZFinder::builder().config(Config::default()).detector(detector).engine(Engine::Cpu);
+    let builder = ZFinder::builder(detector).config(Config::preset(Preset::Default)).engine(Engine::Cpu);
     let results = builder.build().and_then(|finder| finder.find_batch(&batch)).expect("answers");
     results.iter().map(|roi| roi.vertices.first().map(|vertex| vertex.z_mm)).collect()
 }
@@ -201,7 +201,7 @@ fn wrong_usage_names_the_option() {
         (&["--efficiency", "1.5"], "--efficiency: 1.5 must lie in [0, 1]"),
         (&["--beam-sigma-z", "nan"], "--beam-sigma-z: NaN must lie in [0, 1000]"),
         (&["--beam-spot", "0,11"], "--beam-spot: 11 must lie in [-10, 10]"),
-        (&["--beam-spot", "3"], "two numbers in mm"),
+        (&["--beam-spot", "3"], "two numbers with a comma"),
         (&["--hard-pt-power", "3"], "--hard-pt-power: 3 must lie in [3.1, 100]"),
         (&["--window-deg", "359.5"], "--window-deg: 359.5 must be at most 359"),
         (&["--full-scan", "--window-deg", "100"], "cannot be used with"),

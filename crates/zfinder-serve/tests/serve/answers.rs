@@ -13,14 +13,14 @@ use crate::common::*;
 
 #[test]
 fn every_preset_on_the_cpu() {
-    every_preset(options(&Preset::ALL), "CPU");
+    every_preset(options(Preset::ALL), "CPU");
 }
 
 #[test]
 fn every_preset_on_a_gpu() {
     let Some(adapter) = on_fast_adapters().into_iter().next() else { return };
     let engine = on_shared_device(&adapter);
-    every_preset(Options { engine, ..options(&Preset::ALL) }, &adapter.name);
+    every_preset(Options { engine, ..options(Preset::ALL) }, &adapter.name);
 }
 
 fn every_preset(options: Options, place: &str) {
@@ -29,10 +29,10 @@ fn every_preset(options: Options, place: &str) {
     runtime().block_on(async {
         let mut client = connect(&server).await;
         for preset in Preset::ALL {
-            let name = Model::preset(preset).name;
+            let name = Model::preset(*preset).name;
             let response = client.model_infer(sample.request(&name)).await.unwrap().into_inner();
             assert_eq!((&*response.model_name, &*response.model_version), (&*name, "1"));
-            check_grpc(&format!("{place}, {name}"), &response, &sample.answers(preset));
+            check_grpc(&format!("{place}, {name}"), &response, &sample.answers(*preset));
         }
     });
 }

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use tokio::runtime::Runtime;
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
-use zfinder::{Columns, Config, Engine, Preset, RoiBatch, RoiDescriptor, RoiId, RoiResult, Spacepoint, ZFinder};
+use zfinder::{
+    Columns, Config, Detector, Engine, Preset, RoiBatch, RoiDescriptor, RoiId, RoiResult, Spacepoint, ZFinder,
+};
 use zfinder_serve::proto::grpc_inference_service_client::GrpcInferenceServiceClient;
 use zfinder_serve::proto::model_infer_request::{InferInputTensor, InferRequestedOutputTensor};
 use zfinder_serve::proto::{ModelInferRequest, ModelInferResponse};
@@ -29,7 +31,7 @@ pub(crate) fn options(presets: &[Preset]) -> Options {
         metrics: any,
         models: presets.iter().map(|&preset| Model::preset(preset)).collect(),
         engine: Engine::Cpu,
-        ..Options::default()
+        ..Options::new(Detector::atlas2010())
     }
 }
 
@@ -132,7 +134,8 @@ pub(crate) fn descriptors(rois: usize) -> Vec<RoiDescriptor> {
 }
 
 pub(crate) fn find(preset: Preset, batch: &RoiBatch) -> Vec<RoiResult> {
-    let finder = ZFinder::builder().config(Config::preset(preset)).engine(Engine::Cpu).build().unwrap();
+    let finder =
+        ZFinder::builder(Detector::atlas2010()).config(Config::preset(preset)).engine(Engine::Cpu).build().unwrap();
     finder.find_batch(batch).unwrap()
 }
 

@@ -82,7 +82,7 @@ fn models_have_metadata_configurations_and_statistics() {
 fn models_of_a_folder_start_from_auto_or_from_their_preset() {
     let folder = tempfile::tempdir().unwrap();
     for (text, expected) in [
-        ("peaks = 2", Config { peaks: 2, ..Config::preset(Preset::Auto) }),
+        ("peaks = 2", Config::preset(Preset::Auto).with(|c| c.peaks = 2)),
         ("preset = \"jet\"", Config::preset(Preset::Jet)),
     ] {
         std::fs::write(folder.path().join("mine.toml"), text).unwrap();

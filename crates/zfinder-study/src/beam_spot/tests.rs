@@ -1,7 +1,7 @@
 use super::*;
 use crate::Error;
 use crate::simulate::{Geometry, Simulation};
-use zfinder::{Layer, LayerKind, Roi, Sensor, Spacepoint};
+use zfinder::{Layer, LayerKind, Preset, Roi, Sensor, Spacepoint};
 
 fn sample(rois: usize, geometry: Geometry) -> Simulation {
     let beam = Simulation { beam_sigma_x_mm: 0.015, beam_sigma_y_mm: 0.015, ..Simulation::lowlum() };
@@ -9,7 +9,7 @@ fn sample(rois: usize, geometry: Geometry) -> Simulation {
 }
 
 fn found(sample: &Simulation) -> Result<BeamSpot> {
-    let mut finder = BeamSpotFinder::new(&sample.geometry.detector(), &Config::default())?;
+    let mut finder = BeamSpotFinder::new(&sample.geometry.detector(), &Config::preset(Preset::Default))?;
     sample.chunks().flatten().for_each(|event| finder.add(&event.roi));
     finder.fit()
 }
@@ -83,7 +83,7 @@ fn vertices_near_each_other_do_not_narrow_the_width() {
 #[test]
 fn the_order_of_spacepoints_changes_nothing() {
     let sample = Simulation { beam_spot_mm: [0.3, 0.2], ..sample(60, Geometry::Atlas2010) };
-    let mut finder = BeamSpotFinder::new(&Detector::atlas2010(), &Config::default()).expect("barrels");
+    let mut finder = BeamSpotFinder::new(&Detector::atlas2010(), &Config::preset(Preset::Default)).expect("barrels");
     for event in sample.chunks().flatten() {
         let mut roi = event.roi;
         roi.spacepoints.reverse();
@@ -97,7 +97,7 @@ fn few_tracks_are_an_error_that_counts_them() {
     let error = found(&Simulation { pile_up: 0.0, ..sample(1, Geometry::Atlas2010) }).expect_err("too few");
     assert!(matches!(error, Error::FewTracks { wanted: 50, rois: 1, found } if found < 50), "{error}");
     assert!(error.to_string().starts_with("no beam spot was found: 50 tracks from one place are needed"), "{error}");
-    let finder = BeamSpotFinder::new(&Detector::generic(), &Config::default()).expect("barrels");
+    let finder = BeamSpotFinder::new(&Detector::generic(), &Config::preset(Preset::Default)).expect("barrels");
     assert!(matches!(finder.fit(), Err(Error::FewTracks { found: 0, rois: 0, .. })));
 }
 
@@ -113,14 +113,15 @@ fn barrels(radii: &[f64]) -> Detector {
 
 #[test]
 fn two_barrel_layers_are_too_few() {
-    let error = BeamSpotFinder::new(&barrels(&[30.0, 60.0]), &Config::default()).expect_err("two layers");
+    let error = BeamSpotFinder::new(&barrels(&[30.0, 60.0]), &Config::preset(Preset::Default)).expect_err("two layers");
     assert!(matches!(&error, Error::FewBarrels { barrels: 2, .. }), "{error}");
 }
 
 /// Exact straight tracks from one line through three layers.
 #[test]
 fn three_barrel_layers_are_enough() {
-    let mut finder = BeamSpotFinder::new(&barrels(&[30.0, 60.0, 90.0]), &Config::default()).expect("three layers");
+    let mut finder =
+        BeamSpotFinder::new(&barrels(&[30.0, 60.0, 90.0]), &Config::preset(Preset::Default)).expect("three layers");
     let mut roi = Roi::default();
     for track in 0..80 {
         let (sin, cos) = (0.0785 * f64::from(track)).sin_cos();
@@ -141,7 +142,7 @@ fn three_barrel_layers_are_enough() {
 #[test]
 fn tracks_of_one_direction_are_an_error() {
     let detector = barrels(&[30.0, 60.0, 90.0]);
-    let mut finder = BeamSpotFinder::new(&detector, &Config::default()).expect("three layers");
+    let mut finder = BeamSpotFinder::new(&detector, &Config::preset(Preset::Default)).expect("three layers");
     for number in 0..80 {
         let z0 = f64::from(number) - 40.0;
         let mut roi = Roi::default();
@@ -158,7 +159,7 @@ fn tracks_of_one_direction_are_an_error() {
 /// Spacepoints that are not finite, far away, or all in one place.
 #[test]
 fn bad_spacepoints_are_left_out() {
-    let mut finder = BeamSpotFinder::new(&Detector::atlas2010(), &Config::default()).expect("barrels");
+    let mut finder = BeamSpotFinder::new(&Detector::atlas2010(), &Config::preset(Preset::Default)).expect("barrels");
     let mut roi = Roi::default();
     for layer in [0, 1, 2, 3, 99] {
         for (rho, phi, z) in [(f64::NAN, 0.0, 0.0), (50.5, f64::INFINITY, 0.0), (1e300, 0.0, 1e300), (50.5, 1e9, 0.0)] {
@@ -175,12 +176,12 @@ fn a_beam_spot_is_the_configurations_and_reads_well() {
     let errors =
         BeamSpotErrors { x_mm: 0.001, y_mm: 0.002, dx_dz: Some(1e-5), dy_dz: Some(2e-5), width_mm: Some(0.0004) };
     let beam = BeamSpot { x_mm: 0.6, y_mm: -0.4, dx_dz: 1e-4, dy_dz: 0.0, width_mm: 0.03, errors, tracks: 900 };
-    let mut config = Config::default();
+    let mut config = Config::preset(Preset::Default);
     beam.apply(&mut config);
     assert_eq!((config.beam_spot_mm, config.beam_spot_tilt), ([0.6, -0.4], [1e-4, 0.0]));
     assert_eq!(config.beam_width_mm, 0.03);
     let unknown = BeamSpot { errors: BeamSpotErrors { width_mm: None, ..errors }, ..beam };
-    let mut config = Config::default();
+    let mut config = Config::preset(Preset::Default);
     unknown.apply(&mut config);
     assert_eq!(config.beam_width_mm, Config::BEAM_WIDTH_MM);
     let text = "x 0.6 +- 0.0010 mm, y -0.4 +- 0.0020 mm, slopes 1e-4 +- 1.0e-5 and 0e0 +- 2.0e-5, \
@@ -203,7 +204,7 @@ fn crowded_vertices(rois: usize, tracks_per_eta: f64) -> Simulation {
 /// One z fixes no slope, and chance tracks far away in z must not fix it.
 #[test]
 fn one_crowded_vertex_gives_a_position_without_a_slope() {
-    let config = Config { beam_spot_tilt: [1e-4, -2e-4], ..Config::default() };
+    let config = Config::preset(Preset::Default).with(|c| c.beam_spot_tilt = [1e-4, -2e-4]);
     let sample = crowded_vertices(6, 600.0);
     let mut squares = Vec::new();
     for event in sample.chunks().flatten() {

@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use zfinder_study::plot::{self, Format, Options};
-//! use zfinder::{Engine, Roi, ZFinder};
+//! use zfinder::{Detector, Engine, Roi, ZFinder};
 //! use zfinder_study::inspect::Inspect;
 //!
-//! let finder = ZFinder::builder().engine(Engine::Reference).build()?;
+//! let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Reference).build()?;
 //! let figure = plot::histogram(&finder.inspect(&Roi::default())?, &[]);
 //! let picture = figure.render(Format::Png, &Options::default())?;
 //! assert!(picture.starts_with(b"\x89PNG"));

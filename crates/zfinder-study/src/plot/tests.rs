@@ -67,13 +67,19 @@ fn every_roi_can_be_drawn() {
     let near = Spacepoint { rho: 1e-6, z: 0.0, ..lone };
     let rois = [vec![], vec![lone], vec![lone, bad], vec![far, lone], vec![near], busy(10), busy(3000)];
     let configs = [
-        Config { peaks: 12, ..Config::default() },
-        Config { peaks: 3, charge_aware: true, z_min_mm: -0.4, z_max_mm: 0.4, ..Config::default() },
+        Config::preset(Preset::Default).with(|c| c.peaks = 12),
+        Config::preset(Preset::Default).with(|c| {
+            c.peaks = 3;
+            c.charge_aware = true;
+            c.z_min_mm = -0.4;
+            c.z_max_mm = 0.4;
+        }),
         Config::preset(Preset::HardScatter),
     ];
     let mut peaks = 0;
     for config in configs {
-        let finder = ZFinder::builder().config(config).engine(Engine::Reference).build().expect("a finder");
+        let finder =
+            ZFinder::builder(Detector::atlas2010()).config(config).engine(Engine::Reference).build().expect("a finder");
         for spacepoints in &rois {
             let roi = Roi { spacepoints: spacepoints.clone(), ..Roi::default() };
             let inspection = finder.inspect(&roi).expect("an RoI");
@@ -100,7 +106,7 @@ fn every_roi_can_be_drawn() {
 
 #[test]
 fn an_unknown_detector_frames_an_empty_event() {
-    let finder = ZFinder::builder().engine(Engine::Reference).build().expect("a finder");
+    let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Reference).build().expect("a finder");
     let inspection = finder.inspect(&Roi::default()).expect("an RoI");
     for detector in [Detector::atlas2010(), Detector::generic()] {
         let drawn = drawn(&event(&inspection, &[], &detector, &[]), Format::Png);
@@ -110,7 +116,7 @@ fn an_unknown_detector_frames_an_empty_event() {
 
 #[test]
 fn the_terminal_shows_where_vertices_are() {
-    let finder = ZFinder::builder().engine(Engine::Reference).build().expect("a finder");
+    let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Reference).build().expect("a finder");
     let roi = Roi { spacepoints: busy(30), ..Roi::default() };
     let inspection = finder.inspect(&roi).expect("an RoI");
     let text = terminal(&inspection, &inspection.result, &truth());

@@ -31,10 +31,10 @@
 //! - Momenta and number of tracks: CMS Collaboration, Phys. Rev. Lett. 105 (2010) 022002.
 //!
 //! ```
-//! use zfinder::{Config, Engine, ZFinder};
+//! use zfinder::{Detector, Engine, ZFinder};
 //! use zfinder_study::simulate::Simulation;
 //! let (batch, truth) = Simulation { rois: 10, ..Simulation::lowlum() }.batch();
-//! let finder = ZFinder::builder().config(Config::default()).engine(Engine::Cpu).build()?;
+//! let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
 //! let found = finder.find_batch(&batch)?;
 //! let good = found.iter().zip(&truth).filter(|(roi, z)| (roi.vertices[0].z_mm - *z).abs() < 1.0);
 //! assert!(good.count() >= 8);

@@ -6,10 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use super::event::inside;
 use super::track::Track;
 use super::*;
-use zfinder::RoiResult;
-use zfinder::Spacepoint;
-use zfinder::{Config, Preset};
-use zfinder::{Engine, ZFinder};
+use zfinder::{Config, Engine, Preset, RoiResult, Spacepoint, ZFinder};
 
 fn edges(window: Option<PhiWindow>) -> (f64, f64) {
     match window {
@@ -209,13 +206,16 @@ fn the_beam_may_be_off_tilted_and_wide() {
     approx::assert_relative_eq!(mean(&|v| (v.y_mm - y).powi(2)).sqrt(), 0.1, max_relative = 0.2);
     assert!(vertices.iter().all(|v| (v.x_mm - (1.5 + 5e-4 * v.z_mm)).abs() < 1e-12));
     // An engine with the correct beam spot finds the collisions.
-    let config = Config { beam_spot_mm: [1.5, -0.75], beam_spot_tilt: [5e-4, 0.0], ..Config::default() };
+    let config = Config::preset(Preset::Default).with(|c| {
+        c.beam_spot_mm = [1.5, -0.75];
+        c.beam_spot_tilt = [5e-4, 0.0];
+    });
     assert!(first_right(&events, config, Geometry::Generic) >= 36);
 }
 
 /// Returns the number of RoIs whose first vertex is within 1 mm of the hard scatter.
 fn first_right(events: &[SimulatedRoi], config: Config, geometry: Geometry) -> usize {
-    let builder = ZFinder::builder().config(config).detector(geometry.detector()).engine(Engine::Cpu);
+    let builder = ZFinder::builder(geometry.detector()).config(config).engine(Engine::Cpu);
     let batch: RoiBatch = events.iter().map(|event| event.roi.clone()).collect();
     let found = builder.build().and_then(|finder| finder.find_batch(&batch)).expect("answers");
     let right = |(roi, event): &(&RoiResult, &SimulatedRoi)| {
@@ -234,7 +234,7 @@ fn whole_events_at_low_pile_up_are_found() {
             .collect();
         assert!(events.iter().all(|event| event.roi.descriptor.window == Some(PhiWindow::FullScan)));
         assert_eq!(events[0].window_width(), TAU);
-        let right = first_right(&events, Config::default(), geometry);
+        let right = first_right(&events, Config::preset(Preset::Default), geometry);
         assert!(right > 90, "{geometry:?}: {right} of 100");
     }
 }
@@ -244,7 +244,11 @@ fn whole_events_at_low_pile_up_are_found() {
 fn hardness_shows() {
     let right = |hard_tracks_per_eta| {
         let sample = Simulation { rois: 60, pile_up: 20.0, hard_tracks_per_eta, ..Simulation::lowlum() };
-        first_right(&sample.chunks().flatten().collect::<Vec<_>>(), Config::default(), Geometry::Atlas2010)
+        first_right(
+            &sample.chunks().flatten().collect::<Vec<_>>(),
+            Config::preset(Preset::Default),
+            Geometry::Atlas2010,
+        )
     };
     let (soft, hard) = (right(6.0), right(60.0));
     assert!(hard > soft + 20, "{soft} and {hard} of 60");
@@ -264,7 +268,7 @@ fn momenta_have_the_documented_mean() {
 fn the_reference_engine_finds_the_hard_scatter() {
     let (batch, truth) = Simulation { rois: 20, ..Simulation::lowlum() }.batch();
     for preset in [Preset::Thesis, Preset::Default] {
-        let builder = ZFinder::builder().config(Config::preset(preset)).engine(Engine::Reference);
+        let builder = ZFinder::builder(Detector::atlas2010()).config(Config::preset(preset)).engine(Engine::Reference);
         let found = builder.build().and_then(|finder| finder.find_batch(&batch)).expect("answers");
         assert!(found.iter().all(|roi| roi.outside_window == 0));
         let near = |z: f64, truth: f64| (z - truth).abs() < 1.0;

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use zfinder::wgpu;
-use zfinder::{Roi, Spacepoint, ZFinder};
+use zfinder::{Detector, Roi, Spacepoint, ZFinder};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (device, queue) = adapter.request_device(&wgpu::DeviceDescriptor::default()).await?;
 
     let name = adapter.get_info().name;
-    let finder = ZFinder::builder().device(&name, device.clone(), queue.clone()).build_async().await?;
+    let finder = ZFinder::builder(Detector::atlas2010()).device(&name, device.clone(), queue.clone()).build_async().await?;
 
     let mut roi = Roi::default();
     for (phi, slope) in [(0.1, 0.5), (0.7, -0.3), (1.5, 0.2), (2.5, -1.0)] {

@@ -1,6 +1,7 @@
 //! Configurations of a soak: the cases of `bench`, and options at the ends of their ranges.
 
-use zfinder::{Config, DefaultWindow, Neighbours, Preset, Significance, Triplets};
+use zfinder::config::{DefaultWindow, Neighbours, Significance, Triplets};
+use zfinder::{Config, Preset};
 use zfinder_cli::bench::words::{CaseName, word};
 
 /// A configuration with its name.
@@ -22,54 +23,98 @@ impl From<CaseName> for SoakCase {
 /// Returns configurations with options at the ends of their ranges, or as close as batches of about
 /// 100,000 spacepoints allow.
 pub(super) fn extremes() -> Vec<SoakCase> {
-    let any = Config { triplets: Triplets::Any, ..Config::default() };
+    let any = Config::preset(Preset::Default).with(|c| c.triplets = Triplets::Any);
     let by_pt = Config::preset(Preset::HardScatter);
     let cases = [
         (
             "finest-bins",
-            Config { z_bin_mm: 1e-3, z_bin_eta_coeff: 0.0, z_min_mm: -60.0, z_max_mm: 60.0, ..any.clone() },
+            any.clone().with(|c| {
+                c.z_bin_mm = 1e-3;
+                c.z_bin_eta_coeff = 0.0;
+                c.z_min_mm = -60.0;
+                c.z_max_mm = 60.0;
+            }),
         ),
-        ("fine-bins-far-below", Config { z_bin_mm: 0.01, z_min_mm: -400.0, z_max_mm: 100.0, ..Config::default() }),
-        ("widest-range", Config { z_bin_mm: 1.0, z_min_mm: -1e5, z_max_mm: 1e5, ..Config::default() }),
-        ("widest-bins", Config { z_bin_mm: 1e4, z_bin_eta_coeff: 1e3, z_min_mm: -1e5, z_max_mm: 1e5, ..any.clone() }),
-        ("finest-slices", Config { phi_slice_deg: 0.01, ..any.clone() }),
-        ("one-slice", Config { phi_slice_deg: 360.0, ..Config::default() }),
-        ("softest-tracks", Config { bending_pt_gev: 0.05, dphi_deta: -1.0, ..Config::default() }),
-        ("strongest-field", Config { field_t: 100.0, bending_pt_gev: 1e4, neighbour_multiplier: 1e3, ..by_pt.clone() }),
+        (
+            "fine-bins-far-below",
+            Config::preset(Preset::Default).with(|c| {
+                c.z_bin_mm = 0.01;
+                c.z_min_mm = -400.0;
+                c.z_max_mm = 100.0;
+            }),
+        ),
+        (
+            "widest-range",
+            Config::preset(Preset::Default).with(|c| {
+                c.z_bin_mm = 1.0;
+                c.z_min_mm = -1e5;
+                c.z_max_mm = 1e5;
+            }),
+        ),
+        (
+            "widest-bins",
+            any.clone().with(|c| {
+                c.z_bin_mm = 1e4;
+                c.z_bin_eta_coeff = 1e3;
+                c.z_min_mm = -1e5;
+                c.z_max_mm = 1e5;
+            }),
+        ),
+        ("finest-slices", any.clone().with(|c| c.phi_slice_deg = 0.01)),
+        ("one-slice", Config::preset(Preset::Default).with(|c| c.phi_slice_deg = 360.0)),
+        (
+            "softest-tracks",
+            Config::preset(Preset::Default).with(|c| {
+                c.bending_pt_gev = 0.05;
+                c.dphi_deta = -1.0;
+            }),
+        ),
+        (
+            "strongest-field",
+            by_pt.clone().with(|c| {
+                c.field_t = 100.0;
+                c.bending_pt_gev = 1e4;
+                c.neighbour_multiplier = 1e3;
+            }),
+        ),
         (
             "open-cuts",
-            Config {
-                neighbours: Neighbours::Single,
-                first_layers: u32::MAX,
-                triplets: Triplets::Count,
-                triplet_dz_mm: 1e6,
-                triplet_dk: 1e6,
-                triplet_dp: 1e6,
-                ..Config::default()
-            },
+            Config::preset(Preset::Default).with(|c| {
+                c.neighbours = Neighbours::Single;
+                c.first_layers = u32::MAX;
+                c.triplets = Triplets::Count;
+                c.triplet_dz_mm = 1e6;
+                c.triplet_dk = 1e6;
+                c.triplet_dp = 1e6;
+            }),
         ),
-        ("closed-cuts", Config { triplet_dz_mm: 0.0, triplet_dk: 0.0, triplet_dp: 0.0, ..any.clone() }),
+        (
+            "closed-cuts",
+            any.clone().with(|c| {
+                c.triplet_dz_mm = 0.0;
+                c.triplet_dk = 0.0;
+                c.triplet_dp = 0.0;
+            }),
+        ),
         (
             "most-peaks",
-            Config {
-                peaks: Config::MAX_PEAKS,
-                vertex_separation_bins: 100.0,
-                vertex_distance_cut: 0.5,
-                vertex_mixing: 1.0,
-                significance: Significance::Gaussian,
-                percentile: 1e-4,
-                prefer_central: false,
-                ..any.clone()
-            },
+            any.clone().with(|c| {
+                c.peaks = Config::MAX_PEAKS;
+                c.vertex_separation_bins = 100.0;
+                c.vertex_distance_cut = 0.5;
+                c.vertex_mixing = 1.0;
+                c.significance = Significance::Gaussian;
+                c.percentile = 1e-4;
+                c.prefer_central = false;
+            }),
         ),
         (
             "farthest-beam",
-            Config {
-                beam_spot_mm: [1e3, -1e3],
-                beam_spot_tilt: [1.0, -1.0],
-                phi_window: DefaultWindow::Spacepoints,
-                ..by_pt
-            },
+            by_pt.with(|c| {
+                c.beam_spot_mm = [1e3, -1e3];
+                c.beam_spot_tilt = [1.0, -1.0];
+                c.phi_window = DefaultWindow::Spacepoints;
+            }),
         ),
     ];
     let case = |(name, config): (&str, Config)| SoakCase { name: name.to_owned(), config, is_extreme: true };

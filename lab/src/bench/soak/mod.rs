@@ -14,13 +14,14 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use serde::Serialize;
+use zfinder::config::Triplets;
 use zfinder::{
-    Accumulate, AdapterChoice, Config, Engine, Precision, Roi, RoiResult, RoiView, Status, StreamOptions, Triplets,
+    Accumulate, AdapterChoice, Detector, Encoding, Engine, Precision, Roi, RoiResult, RoiView, Status, StreamOptions,
     ZFinder, ZFinderBuilder,
 };
 use zfinder_cli::bench::check::{Agreement, COMPACT_TRIPLETS, PEAKS, answer, compare, is_a_pair_beside, is_as_high};
 use zfinder_cli::bench::report::Adapter;
-use zfinder_cli::bench::words::{CaseName, EncodingName, EngineName, or_all, word};
+use zfinder_cli::bench::words::{CaseName, EngineName, or_all, word};
 use zfinder_cli::bench::written;
 use zfinder_cli::failure::WRONG_ANSWER;
 use zfinder_study::inspect::Inspect;
@@ -38,7 +39,7 @@ struct SoakReport {
     debug_build: bool,
     seed: u64,
     cases: Vec<String>,
-    encoding: EncodingName,
+    encoding: Encoding,
     precision: String,
     accumulate: String,
     adapters: Vec<Adapter>,
@@ -50,7 +51,7 @@ struct Soak<'a> {
     duration: Duration,
     seed: u64,
     cases: &'a [SoakCase],
-    encoding: EncodingName,
+    encoding: Encoding,
     /// Whether the same RoIs must give the same bits.
     exact: bool,
     engine: EngineName,
@@ -141,7 +142,7 @@ impl LabBench {
         let mut report = self.bench.report()?;
         let bar = self.bench.bar();
         let gpus = self.bench.gpus(&mut report.not_measured)?;
-        let encoding = self.bench.encoding.unwrap_or(EncodingName::Lossless);
+        let encoding = self.bench.encoding.unwrap_or(Encoding::Lossless);
         let named = or_all(&self.bench.case).into_iter();
         let mut cases: Vec<SoakCase> = named
             .filter(|&case| case != CaseName::AllOptions || !self.bench.case.is_empty())
@@ -167,17 +168,17 @@ impl LabBench {
         {
             let indices: Vec<usize> = adapters.iter().map(|adapter| adapter.index).collect();
             let choices = indices.iter().map(|&index| AdapterChoice::Index(index)).collect();
-            let builder = ZFinder::builder()
+            let builder = ZFinder::builder(Detector::atlas2010())
                 .engine(if engine == EngineName::Gpu { Engine::Gpus(choices) } else { Engine::Cpu })
-                .encoding(encoding.into())
-                .precision(self.bench.precision.into());
+                .encoding(encoding)
+                .precision(self.bench.precision);
             let builder = self.bench.design.apply(builder, self.bench.accumulate);
             let one = Soak {
                 duration,
                 seed: self.bench.seed,
                 cases: &cases,
                 encoding,
-                exact: Accumulate::from(self.bench.accumulate()) == Accumulate::Fixed,
+                exact: self.bench.accumulate() == Accumulate::Fixed,
                 engine,
                 builder: self.bench.threads.map_or(builder.clone(), |threads| builder.threads(threads)),
                 say: &|step| bar.set_message(format!("{}: {step}", word(engine))),
@@ -261,7 +262,7 @@ impl Soak<'_> {
         let config = case.config.clone();
         let builder = self.builder.clone().config(config.clone());
         let peaks = config.peaks.max(PEAKS);
-        let reference = builder.clone().config(Config { peaks, ..config }).engine(Engine::Reference).build()?;
+        let reference = builder.clone().config(config.with(|c| c.peaks = peaks)).engine(Engine::Reference).build()?;
         Ok(SoakedCase {
             case,
             finder: builder.clone().build()?,
@@ -405,7 +406,7 @@ impl Soak<'_> {
         // check each other.
         let hostile = kind == Kind::Hostile && !identical;
         let mut expected = if hostile { twin.clone() } else { subject.reference.find(&roi)? };
-        let coarse = self.encoding == EncodingName::Compact && config.triplets != Triplets::Off;
+        let coarse = self.encoding == Encoding::Compact && config.triplets != Triplets::Off;
         let share = if coarse { COMPACT_TRIPLETS } else { 0.0 };
         let bin = config.z_bin_mm + config.z_bin_eta_coeff * roi.descriptor.eta.abs();
         let mut compared = compare(found, &expected, bin, share);

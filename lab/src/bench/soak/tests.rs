@@ -66,10 +66,10 @@ fn soak() -> Soak<'static> {
         duration: Duration::ZERO,
         seed: 7,
         cases: &[],
-        encoding: EncodingName::Lossless,
+        encoding: Encoding::Lossless,
         exact: true,
         engine: EngineName::Cpu,
-        builder: ZFinder::builder().engine(Engine::Cpu),
+        builder: ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu),
         say: &|_| (),
     }
 }

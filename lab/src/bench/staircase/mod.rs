@@ -135,9 +135,8 @@ impl LabBench {
 
     /// Measures the library on the same RoIs, from host memory to vertices.
     fn library(&self, sample: &Sample, gpu: &Gpu, load: &Load, design: DesignName) -> Result<Flight, Failure> {
-        let builder = ZFinder::builder()
+        let builder = ZFinder::builder(sample.detector().clone())
             .config(SlicedBatch::config())
-            .detector(sample.detector().clone())
             .engine(Engine::Gpu(AdapterChoice::Index(gpu.summary().index)));
         let finder = design.apply(builder, None).build()?;
         let mut results = Vec::new();

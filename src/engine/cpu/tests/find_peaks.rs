@@ -1,6 +1,6 @@
 //! Peaks and background against the twin's.
 
-use crate::config::{Config, Triplets, Weighting};
+use crate::config::{Config, Preset, Triplets, Weighting};
 use crate::detector::Detector;
 use crate::engine::cpu::find_peaks::{PeakBuffers, find_peaks};
 use crate::engine::plan::Search;
@@ -29,7 +29,7 @@ fn peaks_are_the_twins() {
     let rng = &mut fastrand::Rng::with_seed(24);
     for bins in [3u32, 4, 5, 33, 34, 35, 66, 67, 500, 2001] {
         for (prefer_central, by_pt) in [(false, false), (true, false), (false, true), (true, true)] {
-            let mut config = Config { prefer_central, peaks: 5, ..Config::default() };
+            let mut config = Config { prefer_central, peaks: 5, ..Config::preset(Preset::Default) };
             if by_pt {
                 config = Config { triplets: Triplets::Any, weighting: Weighting::Pt, ..config };
             }
@@ -59,7 +59,7 @@ fn peaks_are_the_twins() {
 #[test]
 fn the_background_is_the_mean_of_the_lowest_windows() {
     let rng = &mut fastrand::Rng::with_seed(26);
-    let config = Config { peaks: 1, ..Config::default() };
+    let config = Config { peaks: 1, ..Config::preset(Preset::Default) };
     for bins in [3u32, 35, 500] {
         for most in [2, 1000] {
             let zbins = ZBins { z_min: -1.0, z_max: 1.0, width: 1.0, offset: 0.0, half: bins / 2, bins };

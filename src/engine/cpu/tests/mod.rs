@@ -11,6 +11,7 @@ use super::find_z::{FindZBuffers, FindZByMachine, ROOM};
 use super::lanes::Lanes;
 use super::slice_spacepoints::{SlicedSpacepoints, slice_spacepoints};
 use super::sum_histos::sum_histos;
+use crate::config::Preset;
 use crate::config::{Config, Extrapolation, Neighbours, Triplets, Weighting};
 use crate::detector::Detector;
 use crate::engine::encoding::Lossless;
@@ -20,7 +21,6 @@ use crate::engine::test_cases::cases;
 use crate::engine::twin;
 use crate::histogram::{CompareExchange, FixedPoint, HistogramPair, ZSum};
 use crate::options::Accumulate;
-use crate::preset::Preset;
 use crate::spacepoint::{PhiWindow, Roi, RoiDescriptor, RoiView, Spacepoint};
 
 /// This machine's vectors, narrower ones, and none.
@@ -84,7 +84,7 @@ fn total<R, Z: ZSum>(rows: &[FindZBuffers<R>]) -> HistogramPair {
 
 /// Everything that a configuration may ask of find_z.
 fn options() -> Vec<(&'static str, Config)> {
-    let default = Config { z_bin_mm: 0.4, ..Config::default() };
+    let default = Config { z_bin_mm: 0.4, ..Config::preset(Preset::Default) };
     let triplets = |triplets| Config { triplets, ..default.clone() };
     let several = Config { charge_aware: true, histogram_per_slice: true, z_bin_mm: 4.0, ..default.clone() };
     vec![
@@ -303,7 +303,7 @@ fn rings_of_any_length_are_gone_round_once() {
                     triplets,
                     weighting,
                     neighbours,
-                    ..Config::default()
+                    ..Config::preset(Preset::Default)
                 };
                 let search = Search::new(&config, &Detector::atlas2010()).expect("a valid configuration");
                 check::<f32>(&format!("{slices} slices, {triplets:?}, {weighting:?}"), &search, (&roi).into());

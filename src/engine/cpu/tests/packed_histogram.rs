@@ -1,6 +1,6 @@
 //! Counts in packed words: whole, split, and beyond what a word holds.
 
-use crate::config::Config;
+use crate::config::{Config, Preset};
 use crate::detector::Detector;
 use crate::engine::cpu::packed_histogram::{ENTRY_SHIFT, PackedHistogram};
 use crate::engine::cpu::sum_histos::sum_histos;
@@ -27,7 +27,7 @@ fn enter(histogram: &mut PackedHistogram, apart: Option<bool>, entries: &[(u32, 
 /// Counts beyond what a word holds are seen, however they come about.
 #[test]
 fn counts_that_are_too_high_are_seen() {
-    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let search = Search::new(&Config::preset(Preset::Default), &Detector::atlas2010()).expect("a valid configuration");
     let batch: RoiBatch = [Roi::default()].into_iter().collect();
     let plan = search.plan(batch.roi(0)).expect("a plan");
     let steps = 5 * OFFSET_STEPS + 1023;
@@ -73,7 +73,7 @@ fn counts_that_are_too_high_are_seen() {
 /// rows as of their sum.
 #[test]
 fn the_fullest_bin_is_no_overflow() {
-    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let search = Search::new(&Config::preset(Preset::Default), &Detector::atlas2010()).expect("a valid configuration");
     let batch: RoiBatch = [Roi::default()].into_iter().collect();
     let plan = search.plan(batch.roi(0)).expect("a plan");
     let at = |bin: u32| bin * OFFSET_STEPS + 1023;
@@ -95,7 +95,7 @@ fn the_fullest_bin_is_no_overflow() {
 #[test]
 fn entries_together_are_those_one_by_one() {
     let rng = &mut fastrand::Rng::with_seed(32);
-    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let search = Search::new(&Config::preset(Preset::Default), &Detector::atlas2010()).expect("a valid configuration");
     let batch: RoiBatch = [Roi::default()].into_iter().collect();
     let plan = search.plan(batch.roi(0)).expect("a plan");
     let bins = plan.bins.bins;
@@ -129,7 +129,7 @@ fn words_tell_n_from_z() {
     let rng = &mut fastrand::Rng::with_seed(25);
     let batch: RoiBatch = [Roi::default()].into_iter().collect();
     for (z_bin_mm, most) in [(0.2, 500), (0.2, 4_000), (0.2, MAX_COUNT), (0.02, 30), (0.02, 3_000), (40.0, MAX_COUNT)] {
-        let config = Config { z_bin_mm, ..Config::default() };
+        let config = Config { z_bin_mm, ..Config::preset(Preset::Default) };
         let search = Search::new(&config, &Detector::atlas2010()).expect("a valid configuration");
         let plan = search.plan(batch.roi(0)).expect("a plan");
         let bins = plan.bins.bins;

@@ -66,7 +66,13 @@ fn counts_up_to_the_last_are_exact() {
             let peak = stages.peaks(0)[0];
             assert_eq!(peak.n.iter().sum::<u32>(), MAX_COUNT, "{place}");
             let tracks = TrackModel { entries: 1.0, z_resolution_mm: None, precision: 1.0 };
-            let vertex = peak.vertex(&stages.planned[0].0.bins, Accumulate::Fixed, None, tracks, &Config::default());
+            let vertex = peak.vertex(
+                &stages.planned[0].0.bins,
+                Accumulate::Fixed,
+                None,
+                tracks,
+                &Config::preset(Preset::Default),
+            );
             assert!((vertex.z_mm - 0.1).abs() < 1e-3, "{place}: {vertex:?}");
         }
     }
@@ -159,13 +165,14 @@ fn what_takes_long_is_counted_or_reported() {
         roi(window(0.0, 0.1), points)
     };
     let cases = [
-        ("thirds", Triplets::Count, Config { first_layers: 1, ..Config::default() }, thirds, 100_000),
-        ("pairs", Triplets::Off, Config::default(), crossings(&[[3000, 1500]], 1, 5.0), 4_500_000),
+        ("thirds", Triplets::Count, Config { first_layers: 1, ..Config::preset(Preset::Default) }, thirds, 100_000),
+        ("pairs", Triplets::Off, Config::preset(Preset::Default), crossings(&[[3000, 1500]], 1, 5.0), 4_500_000),
     ];
     for adapter in on_adapters() {
         let gpu = open(&adapter);
         for (case, triplets, config, roi, wanted) in cases.clone() {
-            let mut engine = build::<f32>(&gpu, &Config { triplets, ..Config::default() }, &EngineOptions::default());
+            let mut engine =
+                build::<f32>(&gpu, &Config { triplets, ..Config::preset(Preset::Default) }, &EngineOptions::default());
             engine.take_case(&Case::new(case, config, Vec::new()));
             engine.capacity.work = f64::INFINITY;
             let batch = RoiBatch::from_iter([roi, crossings(&[[3, 3]], 1, 5.0)]);
@@ -194,7 +201,7 @@ fn work_beyond_a_dispatch_is_split() {
             [(Triplets::Off, None), (Triplets::Any, None), (Triplets::Off, numbered)]
         {
             let options = EngineOptions { slices_per_histogram, ..EngineOptions::default() };
-            let mut engine = build::<f32>(&gpu, &Config { triplets, ..Config::default() }, &options);
+            let mut engine = build::<f32>(&gpu, &Config { triplets, ..Config::preset(Preset::Default) }, &options);
             let mut answers = [f64::INFINITY, 2e5, 1.0].map(|work| {
                 engine.capacity.work = work;
                 let sharing = |i| {
@@ -224,7 +231,7 @@ fn buffers_stay_within_what_is_allowed() {
         let bytes = 1 << 20;
         let options =
             EngineOptions { most_buffer_bytes: Some(bytes), slices_per_histogram: Some(4), ..EngineOptions::default() };
-        let engine = build::<f32>(&gpu, &Config::default(), &options);
+        let engine = build::<f32>(&gpu, &Config::preset(Preset::Default), &options);
         // Histograms of 0.6 MB, then of 0.9 MB: twice the first would be too much.
         for width in [1.0, 1.5] {
             let rng = &mut fastrand::Rng::with_seed(1);

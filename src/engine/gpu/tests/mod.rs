@@ -17,7 +17,7 @@ use kernel_host::{AdapterChoice, AdapterSummary};
 use self::readback::{Moment, Readbacks};
 use self::stages::{Compare, check_same, check_stages, check_walk};
 use super::*;
-use crate::config::{Config, Extrapolation, Neighbours, Triplets, Weighting};
+use crate::config::{Config, Extrapolation, Neighbours, Preset, Triplets, Weighting};
 use crate::detector::Detector;
 use crate::engine::encoding::{Compact, Lossless};
 use crate::engine::gpu::capacity::{self, Sharing};
@@ -57,7 +57,7 @@ fn pairing_options(pairing: Pairing, triplets: Triplets) -> (Config, EngineOptio
     let first_layers = if single { 64 } else { 3 };
     let slices_per_histogram = (pairing == Pairing::Numbered).then_some(1);
     (
-        Config { triplets, neighbours, first_layers, ..Config::default() },
+        Config { triplets, neighbours, first_layers, ..Config::preset(Preset::Default) },
         EngineOptions { slices_per_histogram, ..EngineOptions::default() },
     )
 }
@@ -305,13 +305,14 @@ fn stages_in_f64() {
         }
         eprintln!("{} has no f64: it must be refused", adapter.name);
         // However it is asked: by choice of adapter, or with a device that was opened without it.
-        let chosen = crate::ZFinder::builder()
+        let chosen = crate::ZFinder::builder(Detector::atlas2010())
             .engine(crate::Engine::Gpu(AdapterChoice::Index(adapter.index)))
             .precision(Precision::F64)
             .build()
             .map(|_| ());
         let gpu = open(&adapter);
-        let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+        let search =
+            Search::new(&Config::preset(Preset::Default), &Detector::atlas2010()).expect("a valid configuration");
         let options = EngineOptions { precision: Precision::F64, ..EngineOptions::default() };
         let given = pollster::block_on(GpuEngine::new(gpu, search, &options)).map(|_| ());
         for refused in [chosen, given] {

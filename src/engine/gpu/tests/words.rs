@@ -118,11 +118,11 @@ fn backgrounds_beyond_a_word_are_the_twins() {
     // So many bins that each thread's windows go beyond a word; in several histograms, eight a
     // workgroup.
     let cases = [
-        ("one histogram", false, Config { z_bin_mm: 0.009, ..Config::default() }),
+        ("one histogram", false, Config { z_bin_mm: 0.009, ..Config::preset(Preset::Default) }),
         (
             "several",
             true,
-            Config { z_bin_mm: 0.1, phi_slice_deg: 18.0, histogram_per_slice: true, ..Config::default() },
+            Config { z_bin_mm: 0.1, phi_slice_deg: 18.0, histogram_per_slice: true, ..Config::preset(Preset::Default) },
         ),
     ];
     for adapter in on_adapters() {

@@ -1,104 +1,44 @@
 //! Published tunings of the physics.
 
-use std::fmt;
-use std::str::FromStr;
-
-use crate::config::{Config, DefaultWindow, Fallback, Neighbours, Significance, Triplets, Weighting};
+use crate::config::words::words;
+use crate::config::{Config, DefaultWindow, Fallback, MaxLayer, Neighbours, Significance, Triplets, Weighting};
 use crate::detector::Sensor;
-use crate::error::{Error, Result};
-use crate::max_layer::MaxLayer;
 
-/// Published tunings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Preset {
-    /// The reference program's defaults: bending neighbours, three inner layers, pairs, one peak.
-    #[default]
-    Default,
-    /// For the beam spot: full scan in wide slices, three vertices.
-    BeamSpot,
-    /// For B physics: full scan in wide slices, four inner layers, three vertices.
-    Bphysics,
-    /// Full scan in wide slices, three vertices.
-    FullScan,
-    /// For jets: pairs that a third spacepoint confirms, three vertices.
-    Jet,
-    /// For electrons and photons: confirmed pairs in narrow slices, histograms of each charge, four
-    /// vertices.
-    Egamma,
-    /// For muons: the same, with tracks that bend more.
-    Muon,
-    /// For taus: the same in wider slices.
-    Tau,
-    /// For many interactions: pixels only, confirmed pairs in full scan, vertices that stand out of
-    /// their background.
-    HighPileup,
-    /// For events of thousands of soft tracks, such as heavy ions: pixels only, pairs that a third
-    /// spacepoint confirms within 0.5 mm, in full scan.
-    HighMultiplicity,
-    /// For the hard scatter among many interactions: confirmed pairs weighted by their pT, pixels
-    /// and short strips, four vertices.
-    HardScatter,
-    /// For any event: the hard scatter, or, where no track is hard, the vertex of the most pairs.
-    Auto,
-    /// The thesis: single neighbours, all layers as inner layers, 0.4 mm bins.
-    Thesis,
-}
-
-impl Preset {
-    /// All presets.
-    pub const ALL: [Preset; 13] = [
-        Preset::Default,
-        Preset::BeamSpot,
-        Preset::Bphysics,
-        Preset::FullScan,
-        Preset::Jet,
-        Preset::Egamma,
-        Preset::Muon,
-        Preset::Tau,
-        Preset::HighPileup,
-        Preset::HighMultiplicity,
-        Preset::HardScatter,
-        Preset::Auto,
-        Preset::Thesis,
-    ];
-    /// Returns the name that commands and files use, in kebab-case.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::BeamSpot => "beam-spot",
-            Self::Bphysics => "bphysics",
-            Self::FullScan => "full-scan",
-            Self::Jet => "jet",
-            Self::Egamma => "egamma",
-            Self::Muon => "muon",
-            Self::Tau => "tau",
-            Self::HighPileup => "high-pileup",
-            Self::HighMultiplicity => "high-multiplicity",
-            Self::HardScatter => "hard-scatter",
-            Self::Auto => "auto",
-            Self::Thesis => "thesis",
-        }
-    }
-}
-
-impl fmt::Display for Preset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// Reads a preset's name. Underscores stand for hyphens, too.
-impl FromStr for Preset {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        let kebab = name.replace('_', "-");
-        Self::ALL.into_iter().find(|preset| preset.as_str() == kebab).ok_or_else(|| Error::Config {
-            key: "preset",
-            value: name.to_owned(),
-            reason: format!("is not a preset: {}", Self::ALL.map(Self::as_str).join(", ")),
-        })
+words! {
+    /// Published tunings.
+    pub enum Preset for "preset" = Auto {
+        /// For any event: hard-scatter, and full-scan where it finds no peak.
+        Auto = "auto",
+        /// For the hard scatter among many interactions: confirmed pairs weighted by pT, 4
+        /// vertices.
+        ///
+        /// Pixels and short strips.
+        HardScatter = "hard-scatter",
+        /// The reference program's: bending neighbours, 3 inner layers, 0.2 mm bins, 1 vertex.
+        Default = "default",
+        /// Full scan in slices of 1 degree, 3 vertices.
+        FullScan = "full-scan",
+        /// For the beam spot: full scan in slices of 1 degree, 3 vertices.
+        BeamSpot = "beam-spot",
+        /// For B physics: full scan in slices of 1 degree, 4 inner layers, 3 vertices.
+        Bphysics = "bphysics",
+        /// For jets: pairs that a third spacepoint confirms, 3 vertices.
+        Jet = "jet",
+        /// For electrons and photons: confirmed pairs in narrow slices, a histogram a charge, 4
+        /// vertices.
+        Egamma = "egamma",
+        /// For muons: the same for tracks that bend more.
+        Muon = "muon",
+        /// For taus: the same in wider slices.
+        Tau = "tau",
+        /// For many interactions: pixels, confirmed pairs in full scan, 4 vertices that stand out.
+        HighPileup = "high-pileup",
+        /// For thousands of soft tracks, such as heavy ions: pixels, pairs confirmed within 0.5 mm.
+        ///
+        /// In full scan.
+        HighMultiplicity = "high-multiplicity",
+        /// The thesis's: single neighbours, all layers as inner layers, 0.4 mm bins.
+        Thesis = "thesis",
     }
 }
 
@@ -117,7 +57,7 @@ impl Config {
             z_bin_eta_coeff,
             dphi_deta: -0.025,
             phi_window: DefaultWindow::FullScan,
-            ..Self::default()
+            ..Self::BASE
         };
         let lepton = |phi_slice_deg, z_bin_mm, z_bin_eta_coeff, dphi_deta| Self {
             peaks: 4,
@@ -128,17 +68,17 @@ impl Config {
             charge_aware: true,
             vertex_separation_bins: 5.0,
             triplets: Triplets::Any,
-            ..Self::default()
+            ..Self::BASE
         };
         let pixels = |phi_slice_deg| Self {
             phi_slice_deg,
             triplets: Triplets::Any,
             max_layer: MaxLayer::Sensor(Sensor::Pixel),
             phi_window: DefaultWindow::FullScan,
-            ..Self::default()
+            ..Self::BASE
         };
         match preset {
-            Preset::Default => Self::default(),
+            Preset::Default => Self::BASE,
             Preset::BeamSpot | Preset::FullScan => wide(0.4, 0.2),
             Preset::Bphysics => Self { prefer_central: false, first_layers: 4, ..wide(0.2, 0.1) },
             Preset::Jet => Self::jet(),
@@ -180,9 +120,7 @@ impl Config {
             Preset::HardScatter => Self::hard_scatter(),
             // Tracks below 4 GeV add little weight. Without them a search takes a sixth less time.
             Preset::Auto => Self { bending_pt_gev: 4.0, fallback: Fallback::FullScan, ..Self::hard_scatter() },
-            Preset::Thesis => {
-                Self { neighbours: Neighbours::Single, first_layers: 64, z_bin_mm: 0.4, ..Self::default() }
-            }
+            Preset::Thesis => Self { neighbours: Neighbours::Single, first_layers: 64, z_bin_mm: 0.4, ..Self::BASE },
         }
     }
 
@@ -198,7 +136,7 @@ impl Config {
             triplet_dz_mm: 6.0,
             triplet_dk: 5e-5,
             triplet_dp: 0.005,
-            ..Self::default()
+            ..Self::BASE
         }
     }
 
@@ -218,7 +156,7 @@ impl Config {
             triplet_dk: 1e-4,
             max_layer: MaxLayer::Sensor(Sensor::ShortStrip),
             weighting: Weighting::Pt,
-            ..Self::default()
+            ..Self::BASE
         }
     }
 }
@@ -229,11 +167,11 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for preset in Preset::ALL {
+        for &preset in Preset::ALL {
             assert_eq!(preset.to_string().parse::<Preset>().ok(), Some(preset));
         }
         assert_eq!("hard_scatter".parse::<Preset>().ok(), Some(Preset::HardScatter));
         let error = "hardscatter".parse::<Preset>().expect_err("no such preset").to_string();
-        assert!(error.starts_with("option `preset`: hardscatter is not a preset: default, beam-spot"), "{error}");
+        assert!(error.starts_with("option `preset`: hardscatter must be one of auto, hard-scatter"), "{error}");
     }
 }

@@ -1,0 +1,226 @@
+//! Every option of the physics: one table says name, type, unit, range, default and meaning of each
+//! key, and every front end takes them from there.
+
+mod keys;
+mod max_layer;
+mod preset;
+#[cfg(feature = "serde")]
+mod serde_form;
+mod table;
+mod words;
+
+pub(crate) use keys::Field;
+pub use keys::{Group, Key, Kind, Value};
+pub use max_layer::MaxLayer;
+pub use preset::Preset;
+#[cfg(feature = "serde")]
+pub use serde_form::ConfigChanges;
+pub use table::{Config, DefaultWindow, Extrapolation, Fallback, Neighbours, Significance, Triplets, Weighting};
+pub use words::Word;
+pub(crate) use words::{is_word, not_a_word, words};
+
+use crate::error::{Error, Result};
+use crate::z_bins::ZBins;
+
+/// The preset [`Preset::Auto`].
+impl Default for Config {
+    fn default() -> Self {
+        Self::preset(Preset::Auto)
+    }
+}
+
+impl Config {
+    /// More vertices than this for one RoI are refused: a histogram of the finest bins has no more
+    /// real peaks.
+    pub const MAX_PEAKS: u32 = 1024;
+    /// Width of the beam that the error of z was adjusted with \[mm\], and the default.
+    pub const BEAM_WIDTH_MM: f64 = 0.015;
+    /// Most bins that all histograms of an RoI may have.
+    pub(crate) const MOST_BINS_OF_ALL: u64 = 1 << 25;
+    /// Most z bins a histogram may have.
+    pub const MAX_BINS: u32 = 1 << 20;
+
+    /// Returns the configuration with changes.
+    ///
+    /// ```
+    /// use zfinder::Config;
+    /// let config = Config::default().with(|config| config.peaks = 2);
+    /// assert_eq!(config.peaks, 2);
+    /// ```
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    /// Sets the key of this name to a value that is written as on the command line.
+    ///
+    /// # Errors
+    /// [`Error::Config`]: no such key, or not a value of it.
+    ///
+    /// ```
+    /// use zfinder::Config;
+    /// let mut config = Config::default();
+    /// config.set("beam_spot_mm", "0.97,-0.18")?;
+    /// config.set("triplet-dz", "2.5")?;
+    /// let error = config.set("peaks", "0").expect_err("out of range");
+    /// assert_eq!(error.to_string(), "option `peaks`: 0 must be a whole number, 1 to 1024");
+    /// # Ok::<(), zfinder::Error>(())
+    /// ```
+    pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let key = Key::find(name)?;
+        key.set(self, &key.parse(value)?)
+    }
+
+    /// Returns the keys whose values differ from those of [`Config::preset`].
+    pub fn changed_keys(&self) -> impl Iterator<Item = &'static Key> {
+        let preset = Self::preset(self.preset);
+        Self::KEYS.iter().filter(move |key| key.get(self) != key.get(&preset))
+    }
+
+    /// The configuration that RoIs without a peak are searched with; none if they are not searched
+    /// again.
+    pub fn fallback_config(&self) -> Option<Self> {
+        let preset = match self.fallback {
+            Fallback::None => return None,
+            Fallback::FullScan => Self::preset(Preset::FullScan),
+        };
+        Some(Self {
+            z_min_mm: self.z_min_mm,
+            z_max_mm: self.z_max_mm,
+            field_t: self.field_t,
+            beam_spot_mm: self.beam_spot_mm,
+            beam_spot_tilt: self.beam_spot_tilt,
+            beam_width_mm: self.beam_width_mm,
+            phi_window: self.phi_window,
+            wrap_full_scan: self.wrap_full_scan,
+            peaks: self.peaks,
+            significance: self.significance,
+            min_significance: self.min_significance,
+            percentile: self.percentile,
+            extrapolation: self.extrapolation,
+            ..preset
+        })
+    }
+
+    /// The z range of an RoI and the width of its bins, with what they must satisfy.
+    pub(crate) fn z_bins(&self, eta: f64, z_range: Option<(f64, f64)>) -> Result<ZBins> {
+        ZBins::new(z_range.unwrap_or((self.z_min_mm, self.z_max_mm)), self.z_bin_mm + self.z_bin_eta_coeff * eta.abs())
+    }
+
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the key, the value and what would be right.
+    pub fn validate(&self) -> Result<()> {
+        for key in Self::KEYS {
+            key.check(&key.get(self))?;
+        }
+        if self.weighting == Weighting::Pt && self.triplets == Triplets::Off {
+            return Err(Error::Config {
+                key: "weighting",
+                value: "pt".into(),
+                reason: "needs triplets = any or count: a pair's pT takes a third spacepoint".into(),
+            });
+        }
+        if self.weighting == Weighting::Pt && (self.charge_aware || self.histogram_per_slice) {
+            return Err(Error::Config {
+                key: "weighting",
+                value: "pt".into(),
+                reason: "needs one histogram an RoI: charge_aware and histogram_per_slice must be off".into(),
+            });
+        }
+        if let Some(fallback) = self.fallback_config() {
+            fallback.validate()?;
+        }
+        self.z_bins(0.0, None).map(|_| ())
+    }
+
+    /// Checks that an RoI at `eta` with this z range \[mm\] has a histogram; the configuration's
+    /// range if none is given.
+    ///
+    /// # Errors
+    /// [`Error::Config`]: a range that is empty or not finite, or one with more than
+    /// [`Config::MAX_BINS`] bins.
+    pub fn validate_z_range(&self, eta: f64, z_range: Option<(f64, f64)>) -> Result<()> {
+        self.z_bins(eta, z_range).map(|_| ())
+    }
+
+    /// Entries that a peak needs. Pairs meet by chance, so one pair is no peak (reference program).
+    pub(crate) fn least_weight(&self) -> u32 {
+        if self.triplets == Triplets::Off { 2 } else { 1 }
+    }
+
+    /// Histograms of an RoI of so many slices: of each charge, and of each slice.
+    pub(crate) fn histograms(&self, slices: u32) -> u32 {
+        let sets = if self.charge_aware { 2 } else { 1 };
+        if self.histogram_per_slice { sets * slices } else { sets }
+    }
+
+    /// Returns the number of background windows in all `histograms` of an RoI: at least one if the
+    /// background is requested.
+    pub(crate) fn background_windows(&self, bins: &ZBins, histograms: u32) -> u32 {
+        let windows = histograms.saturating_mul(bins.bins - 2);
+        if self.percentile == 0.0 { 0 } else { ((self.percentile * f64::from(windows)) as u32).clamp(1, windows) }
+    }
+
+    /// Whether every peak is a vertex, whatever lies near it.
+    fn keeps_every_peak(&self) -> bool {
+        self.vertex_separation_bins == 0.0 && self.vertex_distance_cut == 0.0
+    }
+
+    /// Number of peaks that a search takes at first: some may be mixed into others, and some may
+    /// not be significant.
+    pub(crate) fn first_peaks(&self) -> u32 {
+        if self.keeps_every_peak() && !self.ranks_beside_significance() { self.peaks } else { 2 * self.peaks + 6 }
+    }
+
+    /// Whether the highest peak may be less significant than a later one.
+    pub(crate) fn ranks_beside_significance(&self) -> bool {
+        self.weighting == Weighting::Pt && self.percentile > 0.0
+    }
+
+    /// The beam's position at z, which is what rho and phi are about.
+    pub(crate) fn beam_at(&self, z: f64) -> [f64; 2] {
+        [0, 1].map(|i| self.beam_spot_mm[i] + z * self.beam_spot_tilt[i])
+    }
+
+    /// Whether rho and phi are about the beam as they come.
+    pub(crate) fn is_beam_at_origin(&self) -> bool {
+        self.beam_spot_mm == [0.0; 2] && self.beam_spot_tilt == [0.0; 2]
+    }
+
+    /// Slices per radian.
+    pub(crate) fn slices_per_rad(&self) -> f64 {
+        180.0 / (std::f64::consts::PI * self.phi_slice_deg)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_out_of_range_name_their_key() {
+        let refused = |change: fn(&mut Config), key: &str| {
+            let mut config = Config::preset(Preset::Default);
+            change(&mut config);
+            let error = config.validate().expect_err(key).to_string();
+            assert!(error.contains(key), "{key}: {error}");
+        };
+        refused(|c| c.phi_slice_deg = 0.0, "phi_slice_deg");
+        refused(|c| c.phi_slice_deg = f64::NAN, "phi_slice_deg");
+        refused(|c| c.z_bin_mm = -1.0, "z_bin_mm");
+        refused(|c| c.z_min_mm = 300.0, "z_max_mm");
+        refused(|c| c.peaks = 0, "peaks");
+        refused(|c| c.dphi_deta = 0.1, "dphi_deta");
+        refused(|c| (c.z_bin_mm, c.z_min_mm) = (0.001, -10_000.0), "z_bin_mm");
+        refused(|c| (c.z_bin_mm, c.z_min_mm, c.z_max_mm) = (0.001, 2_000.0, 2_001.0), "z_bin_mm");
+        refused(|c| c.neighbour_max = Some(0), "neighbour_max");
+        refused(|c| c.beam_spot_tilt = [2.0, 0.0], "beam_spot_tilt");
+        refused(|c| c.beam_width_mm = -0.01, "beam_width_mm");
+        refused(|c| c.beam_width_mm = f64::NAN, "beam_width_mm");
+        refused(|c| c.weighting = Weighting::Pt, "triplets");
+        refused(|c| (c.weighting, c.triplets, c.charge_aware) = (Weighting::Pt, Triplets::Any, true), "charge_aware");
+    }
+}
