@@ -64,8 +64,8 @@
 //!   [`RoiBatch`], [`BatchView`], columns of the caller, and the azimuth of x and y.
 //! - `region`: [`Region`], the part of an event that is searched as one RoI.
 //! - `detector`: [`Detector`], its layers, and the bending of tracks between them.
-//! - `config`, `max_layer`, `z_bins`, `preset`, `pt_weight`: the physics, [`Config`], [`Preset`]
-//!   and [`PtWeight`]; `options`: [`Engine`], number type, sums and encoding.
+//! - [`config`], `z_bins`, `pt_weight`: the physics, [`Config`] with the table of its keys,
+//!   [`Preset`] and [`PtWeight`]; `options`: [`Engine`], number type, sums and encoding.
 //! - `reach`: the layers and slices that a configuration selects in a detector.
 //! - `histogram`: the pair of histograms (nHisto, zHisto) and their peaks.
 //! - `engine`: the stages. Read `plan` (decisions of the host), `twin` (plain code, line by line as

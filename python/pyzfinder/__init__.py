@@ -10,7 +10,7 @@ The package wraps the Rust library zfinder for arrays of numpy, awkward and Arro
 <Results: 124 vertices in 100 RoIs>
 """
 
-from ._config import Config, Detector, adapters, presets
+from ._config import Config, Detector, adapters, keys, presets
 from ._errors import (
     ConfigError,
     EngineError,
@@ -47,6 +47,7 @@ __all__ = [
     "__version__",
     "adapters",
     "evaluate",
+    "keys",
     "presets",
     "read",
     "read_batches",

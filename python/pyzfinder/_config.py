@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -31,6 +32,23 @@ def presets() -> list[str]:
     True
     """
     return _pyzfinder.presets()
+
+
+def keys() -> list[dict[str, str]]:
+    """Return the keys of a configuration.
+
+    Returns
+    -------
+    list of dict
+        Name, group, values with their unit, and meaning of each key.
+
+    Examples
+    --------
+    >>> import pyzfinder
+    >>> {key["name"]: key["values"] for key in pyzfinder.keys()}["triplet_dz_mm"]
+    '0 to 1000000 mm'
+    """
+    return _pyzfinder.keys()
 
 
 def _read_text(path: str | os.PathLike[str]) -> str:
@@ -164,12 +182,25 @@ class Config(Mapping):
     def __reduce__(self) -> tuple:
         return type(self)._of_json, (self._json,)
 
+    def _changed(self) -> dict[str, Any]:
+        base = json.loads(_pyzfinder.config_json(self["preset"], "{}"))
+        return {key: value for key, value in self._keys.items() if base.get(key) != value}
+
     def __repr__(self) -> str:
-        preset = self["preset"]
-        base = json.loads(_pyzfinder.config_json(preset, "{}"))
-        changed = {key: value for key, value in self._keys.items() if base.get(key) != value}
-        keys = [repr(preset), *(f"{key}={value!r}" for key, value in changed.items())]
-        return f"Config({', '.join(keys)})"
+        changed = (f"{key}={value!r}" for key, value in self._changed().items())
+        return f"Config({', '.join([repr(self['preset']), *changed])})"
+
+    def _repr_html_(self) -> str:
+        changed = self._changed()
+        rows = []
+        for key in keys():
+            name = key["name"]
+            value = html.escape(str(self._keys.get(name, "none")))
+            value = f"<b>{value}</b>" if name in changed else value
+            cells = (f"<code>{name}</code>", value, *map(html.escape, (key["values"], key["meaning"])))
+            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        heads = "".join(f"<th>{head}</th>" for head in ("key", "value", "values", "meaning"))
+        return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def _to_json(keys: Mapping[str, Any]) -> str:

@@ -34,7 +34,7 @@ mod _pyzfinder {
     #[pymodule_export]
     use super::options::{
         adapters, check_engine, config_from_toml, config_json, config_to_toml, detector, detector_layers, detectors,
-        presets,
+        keys, presets,
     };
     #[pymodule_export]
     use super::results::{digest, empty_results, write_parquet};

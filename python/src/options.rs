@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use zfinder::config::ConfigChanges;
+use zfinder::config::{ConfigChanges, Key};
 use zfinder::{Config, Detector, Engine, LayerKind, Preset};
 
 use crate::error::{IntoException, config_error};
@@ -30,6 +30,20 @@ pub(crate) fn parse_detector(what: &str, text: &str) -> PyResult<Detector> {
 #[pyfunction]
 pub(crate) fn presets() -> Vec<&'static str> {
     Preset::ALL.iter().map(|preset| preset.as_str()).collect()
+}
+
+/// Returns the keys of the configuration, each as a dictionary.
+#[pyfunction]
+pub(crate) fn keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let form = |key: &Key| {
+        let form = PyDict::new(py);
+        form.set_item("name", key.name)?;
+        form.set_item("group", key.group.as_str())?;
+        form.set_item("values", key.range())?;
+        form.set_item("meaning", key.summary())?;
+        Ok(form)
+    };
+    Config::KEYS.iter().map(form).collect()
 }
 
 /// Returns the names of the built-in detectors.

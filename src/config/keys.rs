@@ -151,7 +151,7 @@ impl Key {
         known.ok_or_else(|| Error::UnknownKey { name: name.to_owned() })
     }
 
-    /// Returns the name without a unit `_mm`: `triplet_dz`.
+    /// Returns the name without a unit `_mm`.
     pub fn short_name(&self) -> &'static str {
         self.name.strip_suffix("_mm").unwrap_or(self.name)
     }

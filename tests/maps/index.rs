@@ -112,6 +112,8 @@ impl Index {
                     self.modules.insert(at(i + 1).to_owned());
                     continue;
                 }
+                // The macro `words` implements functions for `$name`.
+                "enum" if at(i + 2) == "for" => (at(i + 1), vec!["name"]),
                 "struct" | "enum" | "union" => (at(i + 1), Vec::new()),
                 "trait" => (at(i + 1), tokens[i + 2..].iter().copied().take_while(|&t| t != "{").collect()),
                 "impl" if matches!(before, "" | "}" | ";" | "]" | "{" | "unsafe") => implementation(&tokens[i + 1..]),

@@ -367,7 +367,8 @@ whenRestarted(restore);
 
 await attempt(async () => {
   sampleButtons();
-  const { presets, detectors } = await ask('hello');
+  const { keys, presets, detectors } = await ask('hello');
+  options.setKeys(keys);
   by('preset').append(...presets.map((name) => new Option(name, name)));
   by('detector').append(...detectors.map((name) => new Option(name, name)));
   await takePreset();

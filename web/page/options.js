@@ -1,15 +1,6 @@
 // Options of the search: a preset, and the changes of the user.
 const TRIPLETS = document.getElementById('triplets');
 const SLIDERS = ['phi_slice_deg', 'z_bin_mm', 'peaks'];
-const UNITS = { phi_slice_deg: '°', z_bin_mm: ' mm', peaks: '' };
-/** Keys of the configuration, and the options of the command that set them. */
-const FLAGS = {
-  phi_slice_deg: '--phi-slice-deg',
-  z_bin_mm: '--z-bin',
-  triplets: '--triplets',
-  peaks: '--peaks',
-  weighting: '--weighting',
-};
 
 const slider = (key) => document.getElementById(key);
 const toSlider = (key, value) => (key === 'peaks' ? value : Math.log10(value));
@@ -23,6 +14,7 @@ export class Options {
     this.name = '';
     this.preset = {};
     this.config = {};
+    this.keys = [];
     for (const key of SLIDERS) {
       slider(key).addEventListener('input', () => {
         this.config[key] = ofSlider(key, slider(key).value);
@@ -39,6 +31,11 @@ export class Options {
     });
   }
 
+  /** Sets the library's table of keys. */
+  setKeys(keys) {
+    this.keys = keys;
+  }
+
   take(name, preset) {
     this.name = name;
     this.preset = preset;
@@ -51,17 +48,19 @@ export class Options {
   }
 
   showValue(key) {
-    const text = `${this.config[key]}${UNITS[key]}`;
+    const unit = this.keys.find(({ name }) => name === key)?.unit ?? '';
+    const text = `${this.config[key]}${unit === 'deg' ? '°' : unit && ` ${unit}`}`;
     document.getElementById(`${key}-value`).textContent = text;
     slider(key).setAttribute('aria-valuetext', text);
   }
 
   /** Returns the same options for the command. */
   arguments() {
-    const changed = Object.entries(FLAGS).filter(([key]) => this.config[key] !== this.preset[key]);
+    // Values of the page are numbers and words; a pair is the same array as in the preset.
+    const changed = this.keys.filter(({ name }) => this.config[name] !== this.preset[name]);
     return [
       `--preset ${this.name}`,
-      ...changed.map(([key, flag]) => `${flag} ${this.config[key]}`),
+      ...changed.map(({ name, option }) => `${option} ${this.config[name]}`),
     ].join(' ');
   }
 }

@@ -77,6 +77,7 @@ function histogramOf(config, roi) {
 /** Answers to all kinds of requests. */
 const requests = {
   hello: () => ({
+    keys: JSON.parse(zfinder.keys()),
     presets: JSON.parse(zfinder.presets()),
     detectors: JSON.parse(zfinder.detectors()),
   }),

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
+use zfinder::config::Key;
 use zfinder::{Config, Detector, LayerKind, Preset};
 
 use crate::{exception, json};
@@ -13,6 +14,27 @@ use crate::{exception, json};
 #[wasm_bindgen]
 pub fn presets() -> Result<String, JsError> {
     json(Preset::ALL)
+}
+
+/// A key of the configuration, with the option of the command that sets it.
+#[derive(Serialize)]
+struct KeyForm {
+    name: &'static str,
+    option: String,
+    unit: &'static str,
+}
+
+/// Returns the keys of the configuration as JSON: names, options of the command, and units.
+///
+/// # Errors
+/// A failed serialization.
+#[wasm_bindgen]
+pub fn keys() -> Result<String, JsError> {
+    let form = |key: &Key| {
+        let option = format!("--{}", key.short_name().replace('_', "-"));
+        KeyForm { name: key.name, option, unit: key.unit }
+    };
+    json(&Config::KEYS.iter().map(form).collect::<Vec<_>>())
 }
 
 /// Returns the names of the built-in detectors as JSON.

@@ -272,6 +272,15 @@ zf_code zf_adapters(char *buffer,
                     size_t room,
                     size_t *wanted);
 
+// Writes a line of text for each key of a configuration: name, values with their unit, and meaning, with tabs between.
+// Any thread. Buffers are those of `zf_adapters()`.
+//
+// # Safety
+// `buffer` has `room` bytes.
+zf_code zf_keys(char *buffer,
+                size_t room,
+                size_t *wanted);
+
 // Builds a finder. Opens devices and compiles shaders, so build a finder once. Any thread.
 //
 // `options` must name the detector. `finder` gets the handle; destroy it with `zf_destroy()`.

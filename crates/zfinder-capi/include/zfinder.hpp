@@ -231,6 +231,9 @@ class Stream {
 // Returns a line of text for each adapter of this machine.
 inline std::string adapters() { return detail::text(zf_adapters); }
 
+/// A line for each key of a configuration: name, values with their unit, and meaning, with tabs between.
+inline std::string keys() { return detail::text(zf_keys); }
+
 }  // namespace zf
 
 #endif  // ZFINDER_HPP

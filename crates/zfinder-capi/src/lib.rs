@@ -45,7 +45,8 @@ use std::ffi::c_char;
 use std::fmt::Write;
 use std::sync::Mutex;
 
-use zfinder::{StreamOptions, ZFinder};
+use zfinder::config::Key;
+use zfinder::{Config, StreamOptions, ZFinder};
 
 use crate::batch::Scratch;
 use crate::failure::guard;
@@ -127,6 +128,21 @@ pub unsafe extern "C" fn zf_adapters(buffer: *mut c_char, room: usize, wanted: *
             // A String takes all text.
             let _ = writeln!(text, "{index}\t{kind}\t{backend}\t{}\t{}", adapter.name, adapter.driver);
         }
+        // SAFETY: the caller's promise.
+        unsafe { memory::write_text(&text, buffer, room, wanted) }
+    })
+}
+
+/// Writes a line of text for each key of a configuration: name, values with their unit, and
+/// meaning, with tabs between. Any thread. Buffers are those of `zf_adapters()`.
+///
+/// # Safety
+/// `buffer` has `room` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zf_keys(buffer: *mut c_char, room: usize, wanted: *mut usize) -> zf_code {
+    guard(|| {
+        let line = |key: &Key| format!("{}\t{}\t{}\n", key.name, key.range(), key.summary());
+        let text: String = Config::KEYS.iter().map(line).collect();
         // SAFETY: the caller's promise.
         unsafe { memory::write_text(&text, buffer, room, wanted) }
     })

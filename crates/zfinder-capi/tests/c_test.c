@@ -352,6 +352,9 @@ int main(int count, char **words) {
   if (count == 3 && strcmp(words[1], "misuse") == 0) {
     read_table(words[2], NULL);
     const zf_finder finder = create("peaks = 2", "cpu", 0);
+    static char keys[1 << 14];
+    EXPECT(ZF_OK, zf_keys(keys, sizeof keys, NULL));
+    EXPECT_TRUE(strstr(keys, "\ntriplet_dz_mm\t0 to 1000000 mm\tLargest difference") != NULL);
     bad_options();
     bad_handles(finder);
     bad_batches(finder);
