@@ -81,5 +81,10 @@ mod tests {
         let mixed = Cluster { around: 177, ..cluster };
         let wanted = (0.36f64 * 0.0025 * 4.0 / 3.0 + 0.009 * 0.009 + 0.05 * 0.05).sqrt();
         approx::assert_relative_eq!(error(&mixed, 10.2, 0.015), wanted, max_relative = 1e-12);
+        // Half of four directions are independent.
+        let four = Cluster { directions: 4, ..cluster };
+        let half = MeanZ::of_pairs((10.0, 0.0025), 10.2, &four, 0.5, 0.018 * 59.0, 0.015).error_mm();
+        let wanted = (0.36f64 * 0.0025 / 2.0 + 0.009 * 0.009).sqrt();
+        approx::assert_relative_eq!(half, wanted, max_relative = 1e-12);
     }
 }
