@@ -62,7 +62,10 @@ pub(crate) fn check_engine(engine: &str) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn config_json(preset: &str, changes: &str) -> PyResult<String> {
     let mut config = Config::preset(preset.parse().map_err(IntoException::into_exception)?);
-    let changes: ConfigChanges = serde_json::from_str(changes).map_err(|error| config_error(&error.to_string()))?;
+    let invalid = |error: serde_json::Error| config_error(&error.to_string());
+    // By way of a value, so that errors name no line and column of JSON that the user never saw.
+    let changes: serde_json::Value = serde_json::from_str(changes).map_err(invalid)?;
+    let changes: ConfigChanges = serde_json::from_value(changes).map_err(invalid)?;
     changes.apply(&mut config).map_err(IntoException::into_exception)?;
     config.validate().map_err(IntoException::into_exception)?;
     to_json(&config)

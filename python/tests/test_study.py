@@ -55,6 +55,14 @@ def test_wrong_options_are_refused(wrong):
         Finder(**{"detector": "generic", **wrong})
 
 
+def test_errors_of_keys_are_those_of_the_command():
+    with pytest.raises(ConfigError) as error:
+        Config(z_bin_mm=0)
+    assert str(error.value) == "option `z_bin_mm`: 0 must be a number, 0.001 to 10000 mm"
+    assert str(error.value) in zfinder("find", "--z-bin", "0").stderr
+    assert "0.001 to 10000 mm" in Config()._repr_html_()
+
+
 def test_the_detector_must_be_given():
     with pytest.raises(ConfigError, match="atlas2010, generic, odd"):
         Finder()
