@@ -87,7 +87,7 @@ test('sliders and triplets search again', async () => {
     const command = await page.textContent('#command');
     assert.match(
       command,
-      /--preset default --phi-slice-deg [\d.]+ --z-bin [\d.]+ --triplets any --peaks \d+ --digest/,
+      /--preset default --peaks \d+ --triplets any --z-bin [\d.]+ --phi-slice-deg [\d.]+ --digest/,
     );
     if (COMMAND) assert.equal(nativeDigest(command), digest);
     await page.click('#reset');
