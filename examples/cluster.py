@@ -43,7 +43,7 @@ def main():
     parser.add_argument("--cores", type=int, default=4, help="cores of a job")
     parser.add_argument("--memory", default="8 GB", help="memory of a job")
     parser.add_argument("--gpu", action="store_true", help="a GPU for each job")
-    parser.add_argument("--preset", default="hard-scatter")
+    parser.add_argument("--preset", default="auto")
     parser.add_argument("--detector", default="generic")
     options = parser.parse_args()
     engine = "gpu" if options.gpu else "cpu"

@@ -54,7 +54,7 @@ def main():
     rho, phi = np.array([50.5, 88.5, 122.5]), 0.1
     track = {"x": rho * np.cos(phi), "y": rho * np.sin(phi), "z": [37.75, 56.75, 73.75], "layer": [0, 1, 2]}
     points = ak.Array([[dict(zip(track, point)) for point in zip(*track.values())], []])
-    find = VertexFinder("triton+grpc://127.0.0.1:8001/zfinder-default/1", {"ssl": False})
+    find = VertexFinder("triton+grpc://127.0.0.1:8001/zfinder-auto/1", {"ssl": False})
     print(find(points).z.tolist())  # [[12.5], []], up to the rounding of x and y
 
 

@@ -38,6 +38,7 @@ impl Engine {
     /// The words of [`Engine`] in files and on command lines.
     pub const WORDS: &'static [Word] = &[
         Word { word: "auto", about: "A hardware GPU if there is one, else the CPU." },
+        #[cfg(feature = "gpu")]
         Word { word: "gpu", about: "A GPU." },
         Word { word: "cpu", about: "All cores." },
         Word { word: "reference", about: "Serial and in f64: slow; the check of all other engines." },

@@ -28,7 +28,7 @@ def test_seeding(folder):
     run(MAKE, "--out", folder, "--sample", "zee_mu46", "--events", EVENTS)
     sample = folder / "zee_mu46"
     text = run(HERE / "seeding.py", sample, "--vertices", 4, "--out", folder / "vertices")
-    found = pyzfinder.Finder(pyzfinder.Config("auto", peaks=4)).find(
+    found = pyzfinder.Finder(pyzfinder.Config("auto", peaks=4), "generic").find(
         pyzfinder.read(sorted(sample.glob("event*.csv.gz")))
     )
     for event in range(EVENTS):

@@ -66,7 +66,7 @@ pub(crate) fn config_json(preset: &str, changes: &str) -> PyResult<String> {
     // By way of a value, so that errors name no line and column of JSON that the user never saw.
     let changes: serde_json::Value = serde_json::from_str(changes).map_err(invalid)?;
     let changes: ConfigChanges = serde_json::from_value(changes).map_err(invalid)?;
-    changes.apply(&mut config).map_err(IntoException::into_exception)?;
+    changes.apply(&mut config);
     config.validate().map_err(IntoException::into_exception)?;
     to_json(&config)
 }

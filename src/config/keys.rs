@@ -45,7 +45,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Which values a key has.
+/// Values of a key.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -115,7 +115,7 @@ pub struct Key {
     pub name: &'static str,
     /// Heading under which help and pages show the key.
     pub group: Group,
-    /// Which values the key has.
+    /// Values of the key.
     pub kind: Kind,
     /// Unit of the value; empty if it has none.
     pub unit: &'static str,

@@ -56,7 +56,7 @@ impl Config {
     /// Sets the key of this name to a value that is written as on the command line.
     ///
     /// # Errors
-    /// [`Error::Config`]: no such key, or not a value of it.
+    /// [`Error::UnknownKey`], or [`Error::Config`] if the text is no value of the key.
     ///
     /// ```
     /// use zfinder::Config;

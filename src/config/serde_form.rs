@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for Value {
                 let (x, y) = (numbers.next_element()?, numbers.next_element()?);
                 match (x, y, numbers.next_element::<f64>()?) {
                     (Some(x), Some(y), None) => Ok(Value::Pair([x, y])),
-                    _ => Err(A::Error::invalid_length(0, &"two numbers")),
+                    _ => Err(A::Error::custom("two numbers are expected")),
                 }
             }
         }
@@ -99,12 +99,12 @@ impl ConfigChanges {
         })
     }
 
-    /// Changes these keys of a configuration.
-    ///
-    /// # Errors
-    /// None: the values were checked when they were read. The result is not validated.
-    pub fn apply(&self, config: &mut Config) -> Result<(), Error> {
-        self.0.iter().try_for_each(|(key, value)| key.set(config, value))
+    /// Changes these keys of a configuration. The result is not validated.
+    pub fn apply(&self, config: &mut Config) {
+        for (key, value) in &self.0 {
+            let is_set = (key.set)(config, value);
+            debug_assert!(is_set, "{}: values are checked where they are read", key.name);
+        }
     }
 }
 
@@ -167,7 +167,7 @@ impl<'de> Deserialize<'de> for Config {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let changes = ConfigChanges::deserialize(deserializer)?;
         let mut config = Self::preset(changes.preset().unwrap_or_default());
-        changes.apply(&mut config).map_err(D::Error::custom)?;
+        changes.apply(&mut config);
         Ok(config)
     }
 }

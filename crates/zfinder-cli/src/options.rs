@@ -238,7 +238,7 @@ fn of_file(path: &Path, preset: Option<Preset>, unnamed: Preset) -> Result<Confi
         ));
     }
     let mut config = Config::preset(changes.preset().or(preset).unwrap_or(unnamed));
-    changes.apply(&mut config)?;
+    changes.apply(&mut config);
     Ok(config)
 }
 

@@ -75,21 +75,14 @@ fn column(name: &str, results: &[RoiResult]) -> Bytes {
 
 /// The number of a status, as in `zfinder.h` and in the Python package.
 pub(crate) fn status_code(status: Status) -> u8 {
-    match status {
-        Status::Ok => 0,
-        Status::Empty => 1,
-        Status::NoPeak => 2,
-        Status::BadSpacepoint => 3,
-        Status::CapacityExceeded => 4,
-        _ => OTHER_STATUS,
-    }
+    let position = Status::ALL.iter().position(|&known| known == status);
+    position.unwrap_or(Status::ALL.len()) as u8
 }
 
-/// The number of a status that this version does not know.
-const OTHER_STATUS: u8 = 5;
-
-/// The words of the numbers of a status.
-pub(crate) const STATUS_WORDS: [&str; 6] = ["ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded", "other"];
+/// Returns the words of the numbers of a status.
+pub(crate) fn status_words() -> impl Iterator<Item = &'static str> {
+    Status::ALL.iter().map(|status| status.as_str()).chain(["other"])
+}
 
 #[cfg(test)]
 mod tests {
@@ -115,8 +108,10 @@ mod tests {
 
     #[test]
     fn words_are_those_of_the_library() {
-        for status in [Status::Ok, Status::Empty, Status::NoPeak, Status::BadSpacepoint, Status::CapacityExceeded] {
-            assert_eq!(STATUS_WORDS[usize::from(status_code(status))], status.as_str());
+        let words: Vec<_> = status_words().collect();
+        assert_eq!(words, ["ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded", "other"]);
+        for &status in Status::ALL {
+            assert_eq!(words[usize::from(status_code(status))], status.as_str());
         }
     }
 }
