@@ -10,7 +10,7 @@ use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher};
 use zfinder::config::Triplets;
 use zfinder::internals::Stages;
-use zfinder::{Config, Detector, Engine, Preset, RoiBatch, RoiResult, ZFinder};
+use zfinder::{Config, Detector, Engine, Preset, Results, RoiBatch, ZFinder};
 use zfinder_study::simulate::Simulation;
 
 #[global_allocator]
@@ -69,8 +69,8 @@ impl Case {
     /// Returns the stages on the first RoI. Its highest peak is that of the reference engine.
     fn stages(self, batch: &RoiBatch) -> Stages {
         let mut stages = Stages::new(&self.config(), &Detector::atlas2010(), batch, 0).expect("a valid configuration");
-        let wanted = &self.finder(Engine::Reference, 1).find_batch(batch).expect("an answer")[0];
-        assert!((f64::from(stages.find_peaks()) - wanted.vertices[0].weight).abs() <= 2.0, "{self}: {wanted:?}");
+        let wanted = self.finder(Engine::Reference, 1).find_batch(batch).expect("an answer");
+        assert!((f64::from(stages.find_peaks()) - wanted.vertices().weight()[0]).abs() <= 2.0, "{self}: {wanted:?}");
         stages
     }
 
@@ -129,7 +129,7 @@ fn find_batches(bencher: Bencher<'_, '_>, case: Case, engine: Engine, threads: u
     let batch = case.batch(case.rois());
     let finder = case.finder(engine, threads);
     let items = if by_pairs { case.pairs(&batch) } else { batch.len() as u64 };
-    let mut results = Vec::new();
+    let mut results = Results::new();
     let mut find = || finder.find_batch_into(&batch, &mut results);
     // The first search allocates memory.
     find().expect("an answer");
@@ -139,13 +139,13 @@ fn find_batches(bencher: Bencher<'_, '_>, case: Case, engine: Engine, threads: u
 
 /// Checks the timed answers against the reference engine: weights within 2, and z within 0.01 mm
 /// except for peaks of equal height, which at most one RoI in twenty may have.
-fn check(case: Case, batch: &RoiBatch, results: &[RoiResult]) {
+fn check(case: Case, batch: &RoiBatch, results: &Results) {
     let wanted = case.finder(Engine::Reference, 1).find_batch(batch).expect("an answer");
     assert_eq!(results.len(), wanted.len(), "{case}");
     let mut others = 0;
     for (found, wanted) in results.iter().zip(&wanted) {
-        assert_eq!(found.vertices.len(), wanted.vertices.len(), "{case}: {found:?}, {wanted:?}");
-        for (a, b) in found.vertices.iter().zip(&wanted.vertices) {
+        assert_eq!(found.vertices().len(), wanted.vertices().len(), "{case}: {found:?}, {wanted:?}");
+        for (a, b) in found.vertices().iter().zip(wanted.vertices()) {
             assert!((a.weight - b.weight).abs() <= 2.0, "{case}: {found:?}, {wanted:?}");
             others += usize::from((a.z_mm - b.z_mm).abs() > 0.01);
         }

@@ -20,7 +20,9 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use zfinder::config::{DefaultWindow, Triplets};
-use zfinder::{Config, Detector, Engine, Preset, RoiBatch, RoiDescriptor, RoiResult, RoiView, Spacepoint, ZFinder};
+use zfinder::{
+    Config, Detector, Engine, Preset, Results, RoiBatch, RoiDescriptor, RoiResult, RoiView, Spacepoint, ZFinder,
+};
 use zfinder_study::simulate::Simulation;
 
 /// A row of the experiment's times, on one core of a server \[us an RoI\].
@@ -87,7 +89,7 @@ fn measure(row: &Row, rounds: usize) {
 
     let spacepoints: Vec<Vec<Spacepoint>> = few.iter().map(|roi| roi.spacepoints().collect()).collect();
     let etas: Vec<f64> = few.iter().map(|roi| roi.descriptor.eta).collect();
-    let mut results = Vec::new();
+    let mut results = Results::new();
     let mut ask = |finder: &ZFinder, batch: &RoiBatch| finder.find_batch_into(batch, &mut results).expect("answers");
     let mut times: [Vec<f64>; 4] = Default::default();
     for _ in 0..rounds {
@@ -114,7 +116,7 @@ fn measure(row: &Row, rounds: usize) {
     println!(
         "| {} | {} | {:.1} | {:.2} | {gain} | **{:.1}** | {:.1} | {threads} | {:.2} | {:.0} |",
         row.name,
-        few.spacepoints() / few.len(),
+        few.count_spacepoints() / few.len(),
         plain.median,
         engine.median,
         gain.median * serial,
@@ -139,7 +141,7 @@ fn rois(highlum: bool, rois: usize) -> RoiBatch {
 /// Checks that the plain program finds the reference engine's vertices to the last weight, and that
 /// the CPU engine, in f32, finds them except for pairs at a cut.
 fn check(plain: &mut Plain, batch: &RoiBatch, reference: &ZFinder, engine: &ZFinder) {
-    let vertex = |result: &RoiResult| result.vertices.first().map(|vertex| (vertex.weight, vertex.z_mm));
+    let vertex = |result: RoiResult<'_>| result.vertices().first().map(|vertex| (vertex.weight, vertex.z_mm));
     let find = |roi: RoiView<'_>| plain.find(&roi.spacepoints().collect::<Vec<_>>(), roi.descriptor.eta);
     let found: Vec<_> = batch.iter().map(find).collect();
     let wanted = reference.find_batch(batch).expect("answers");

@@ -68,9 +68,9 @@ async fn main() -> Result<(), Failure> {
     let (mut rois, mut right) = (0, 0);
     while let Some(answered) = answers.recv().await {
         for result in &answered.results {
-            assert_eq!(result.id.event_id, rois, "answers come in the order of the questions");
+            assert_eq!(result.id().event_id, rois, "answers come in the order of the questions");
             let z_true = simulation.event(rois).truth[0].z_mm;
-            right += u32::from(result.vertices.first().is_some_and(|vertex| (vertex.z_mm - z_true).abs() < 1.0));
+            right += u32::from(result.vertices().first().is_some_and(|vertex| (vertex.z_mm - z_true).abs() < 1.0));
             rois += 1;
         }
     }

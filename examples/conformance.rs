@@ -16,9 +16,10 @@ use clap::Parser;
 use serde::Deserialize;
 use serde_json::Value;
 use zfinder::config::{DefaultWindow, Neighbours, Triplets};
+use zfinder::gpu::AdapterChoice;
+use zfinder::thesis::Accumulate;
 use zfinder::{
-    Accumulate, AdapterChoice, Config, Detector, Engine, Precision, Preset, RoiBatch, RoiDescriptor, RoiId, RoiResult,
-    Spacepoint, Vertex, ZFinder,
+    Config, Detector, Engine, Precision, Preset, Results, RoiBatch, RoiDescriptor, RoiId, Spacepoint, Vertex, ZFinder,
 };
 
 #[derive(Parser)]
@@ -117,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
                     let finder = ZFinder::builder(Detector::atlas2010())
                         .config(config)
                         .engine(engine.clone())
-                        .accumulate(if args.compare_exchange { Accumulate::CompareExchange } else { Accumulate::Fixed })
+                        .thesis(if args.compare_exchange { Accumulate::CompareExchange } else { Accumulate::Fixed })
                         .precision(if args.f64 { Precision::F64 } else { Precision::F32 })
                         .build()?;
                     finders.push(finder.clone());
@@ -177,22 +178,22 @@ impl Tolerance {
     }
 
     /// Compares results with the recorded vertices, and prints RoIs that disagree.
-    fn compare(self, results: &[RoiResult], expected: &[Vec<(f64, f64)>], config: &Config) -> Agreement {
+    fn compare(self, results: &Results, expected: &[Vec<(f64, f64)>], config: &Config) -> Agreement {
         // Weights are recorded with six digits. Weights of mixed vertices are not whole numbers.
         let weight_rounding = if config.vertex_mixing > 0.0 { 0.5e-5 } else { 0.0 };
         let mut agreement = Agreement { rois: results.len(), ..Agreement::default() };
         for (result, wanted) in results.iter().zip(expected) {
-            let close = |found: &Vertex, &(z, weight): &(f64, f64)| {
+            let close = |found: Vertex, &(z, weight): &(f64, f64)| {
                 let (dz, dw) = ((found.z_mm - z).abs(), (found.weight - weight).abs());
                 agreement.worst_z = agreement.worst_z.max(dz);
                 agreement.worst_weight = agreement.worst_weight.max(dw);
                 // Half a unit of the recorded sixth decimal.
                 dz <= self.z_mm + 0.5e-6 && dw <= self.weight + weight_rounding * weight
             };
-            if result.vertices.len() == wanted.len() && result.vertices.iter().zip(wanted).all(pair(close)) {
+            if result.vertices().len() == wanted.len() && result.vertices().iter().zip(wanted).all(pair(close)) {
                 agreement.agree += 1;
             } else {
-                println!("  {:?}: found {:?}, expected {wanted:?}", result.id, result.vertices);
+                println!("  {:?}: found {:?}, expected {wanted:?}", result.id(), result.vertices());
             }
         }
         agreement

@@ -5,7 +5,8 @@
 
 use std::error::Error;
 
-use zfinder::{Config, Detector, LayerKind, Roi, Spacepoint, Status, ZFinder};
+use zfinder::detector::LayerKind;
+use zfinder::{Config, Detector, Roi, Spacepoint, Status, ZFinder};
 
 /// A telescope about the beam: three pixel barrels, two of short strips, two pixel disks on each
 /// side. `ids` are the (volume, layer) in files; `sensor` is needed only if a configuration uses
@@ -95,14 +96,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = Config::default().with(|config| config.field_t = 1.5);
     let finder = ZFinder::builder(detector.clone()).config(config).build()?;
     println!("{}; detector {}", finder.description(), finder.detector().name());
-    let result = finder.find(&roi)?;
-    let vertex = result.vertices.first().ok_or_else(|| format!("no vertex: {}", result.status))?;
-    println!("{} spacepoints; z = {:.3} mm from {} pairs", result.spacepoints, vertex.z_mm, vertex.pairs);
+    let results = finder.find(&roi)?;
+    let result = results.roi(0);
+    let vertex = result.vertices().first().ok_or_else(|| format!("no vertex: {}", result.status()))?;
+    println!("{} spacepoints; z = {:.3} mm from {} pairs", result.summary().spacepoints, vertex.z_mm, vertex.pairs);
     assert!((vertex.z_mm - z_true).abs() < 0.01, "{vertex:?}");
 
     // A spacepoint on an unknown layer gives a status and no vertex.
     let wrong = Roi { spacepoints: vec![Spacepoint { rho: 40.0, phi: 0.0, z: 0.0, layer: 7 }], ..Roi::default() };
-    let refused = finder.find(&wrong)?.status;
+    let refused = finder.find(&wrong)?.statuses()[0];
     println!("a spacepoint on layer 7: {refused}");
     assert_eq!(refused, Status::BadSpacepoint);
     // A table that contradicts itself is an error.

@@ -26,14 +26,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let results = finder.find_batch(&batch)?;
     for result in &results {
-        match result.status {
+        match result.status() {
             Status::Ok => {
                 let vertices: Vec<String> =
-                    result.vertices.iter().map(|v| format!("{:.2} mm ({})", v.z_mm, v.weight)).collect();
-                println!("event {}: {}", result.id.event_id, vertices.join(", "));
+                    result.vertices().iter().map(|v| format!("{:.2} mm ({})", v.z_mm, v.weight)).collect();
+                println!("event {}: {}", result.id().event_id, vertices.join(", "));
             }
             // An RoI without a vertex has a status with the reason.
-            status => println!("event {}: {status}", result.id.event_id),
+            status => println!("event {}: {status}", result.id().event_id),
         }
     }
 
@@ -41,8 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     if folder == sample {
         let truth = io::TruthTable::read(&folder.join("truth_vertices.csv"))?;
         let right = results.iter().filter(|result| {
-            let z_true = truth.hard_scatter_z(result.id);
-            z_true.is_some_and(|z_true| result.vertices.iter().any(|vertex| (vertex.z_mm - z_true).abs() < 1.0))
+            let z_true = truth.hard_scatter_z(result.id());
+            z_true.is_some_and(|z_true| result.vertices().iter().any(|vertex| (vertex.z_mm - z_true).abs() < 1.0))
         });
         let right = right.count();
         println!("{right} of {} have a vertex within 1 mm of the true one", results.len());

@@ -29,16 +29,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let window = Some(PhiWindow::new(0.4, 1.4)?);
     let roi = Roi { descriptor: RoiDescriptor { id, window, ..RoiDescriptor::default() }, spacepoints };
 
-    let result = finder.find(&roi)?;
-    assert_eq!((result.id, result.status), (id, Status::Ok));
-    assert_eq!((result.spacepoints, result.outside_window), (20, 1));
-    let vertex = result.vertices[0];
+    let results = finder.find(&roi)?;
+    let result = results.roi(0);
+    assert_eq!((result.id(), result.status()), (id, Status::Ok));
+    assert_eq!((result.summary().spacepoints, result.summary().outside_window), (20, 1));
+    let vertex = result.vertices().first().expect("status ok means a vertex");
     println!("z = {:.3} +- {:.3} mm from {} pairs", vertex.z_mm, vertex.z_error_mm, vertex.pairs);
     assert!((vertex.z_mm - z_true).abs() < 0.05, "{vertex:?}");
 
     // An RoI without spacepoints has a status. An error would mean that the search was impossible.
     let nothing = finder.find(&Roi::default())?;
-    println!("an RoI without spacepoints: {}", nothing.status);
-    assert_eq!((nothing.status, nothing.vertices.len()), (Status::Empty, 0));
+    println!("an RoI without spacepoints: {}", nothing.statuses()[0]);
+    assert_eq!((nothing.statuses(), nothing.vertices().len()), (&[Status::Empty][..], 0));
     Ok(())
 }

@@ -5,7 +5,7 @@
 
 use std::error::Error;
 
-use zfinder::wgpu;
+use zfinder::gpu::wgpu;
 use zfinder::{Detector, Engine, ZFinder};
 use zfinder_study::simulate::Simulation;
 
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let descriptor = wgpu::BufferDescriptor { label: Some("vertices"), size, usage, mapped_at_creation: false };
     let buffer = device.create_buffer(&descriptor);
     let z: Vec<u8> =
-        results.iter().flat_map(|r| r.vertices.first().map_or(f32::NAN, |v| v.z_mm as f32).to_le_bytes()).collect();
+        results.iter().flat_map(|r| r.vertices().first().map_or(f32::NAN, |v| v.z_mm as f32).to_le_bytes()).collect();
     queue.write_buffer(&buffer, 0, &z);
     queue.submit([]);
     device.poll(wgpu::PollType::wait_indefinitely())?;
@@ -58,12 +58,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let on_cpu = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?.find_batch(&batch)?;
     let (mut largest, mut right) = (0.0f64, 0);
     for ((here, there), z_true) in results.iter().zip(&on_cpu).zip(&truth) {
-        assert_eq!((here.status, here.vertices.len()), (there.status, there.vertices.len()), "{:?}", here.id);
-        for (a, b) in here.vertices.iter().zip(&there.vertices) {
+        assert_eq!((here.status(), here.vertices().len()), (there.status(), there.vertices().len()), "{:?}", here.id());
+        for (a, b) in here.vertices().iter().zip(there.vertices()) {
             assert!((a.z_mm - b.z_mm).abs() < 0.01, "{a:?}, on the CPU {b:?}");
             largest = largest.max((a.z_mm - b.z_mm).abs());
         }
-        right += usize::from(here.vertices.first().is_some_and(|vertex| (vertex.z_mm - z_true).abs() < 1.0));
+        right += usize::from(here.vertices().first().is_some_and(|vertex| (vertex.z_mm - z_true).abs() < 1.0));
     }
     assert!(right >= 16, "{right} of {} are right", results.len());
     println!("{} RoIs; no vertex differs by more than {largest:.5} mm from the CPU engine's", results.len());

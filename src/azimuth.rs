@@ -70,7 +70,7 @@ pub(crate) fn rho_phi(x: f64, y: f64) -> (f64, f64) {
 ///
 /// ```
 /// let (mut x, mut y) = ([3.0, 0.0], [4.0, -2.0]);
-/// zfinder::rho_phi_columns(&mut x, &mut y);
+/// zfinder::columns::rho_phi_columns(&mut x, &mut y);
 /// assert_eq!((x, y[1]), ([5.0, 2.0], -std::f64::consts::FRAC_PI_2));
 /// ```
 pub fn rho_phi_columns(x: &mut [f64], y: &mut [f64]) {

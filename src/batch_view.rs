@@ -4,12 +4,15 @@ use std::ops::Range;
 
 use crate::columns::{Columns, Coordinate, check_offsets};
 use crate::error::{Error, Result};
-use crate::spacepoint::{RoiDescriptor, RoiView, SpacepointsView};
+#[cfg(feature = "gpu")]
+use crate::spacepoint::split;
+use crate::spacepoint::{Roi, RoiDescriptor, RoiView, SpacepointsView};
 
-/// Many RoIs, borrowed: columns of spacepoints and the offset of each RoI. Nothing is copied.
+/// Many RoIs, borrowed: columns of spacepoints and the offset of each RoI, or one [`Roi`]. Nothing is
+/// copied.
 ///
-/// [`ZFinder::find_batch`](crate::ZFinder::find_batch) takes a view or a
-/// [`RoiBatch`](crate::RoiBatch); the answers have the same bits.
+/// [`ZFinder::find_batch`](crate::ZFinder::find_batch) takes a view, a
+/// [`RoiBatch`](crate::RoiBatch) or a [`Roi`]; the answers have the same bits.
 ///
 /// ```
 /// use zfinder::{BatchView, Columns, Detector, Engine, RoiDescriptor, ZFinder};
@@ -20,15 +23,21 @@ use crate::spacepoint::{RoiDescriptor, RoiView, SpacepointsView};
 /// let batch = BatchView::new(&rois, &[0, 3], Columns::cylindrical(&rho, &phi, &z, &layer)?)?;
 /// let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
 /// let results = finder.find_batch(batch)?;
-/// assert!((results[0].vertices[0].z_mm - 12.0).abs() < 0.01);
+/// assert!((results.vertices().z_mm()[0] - 12.0).abs() < 0.01);
 /// # Ok::<(), zfinder::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct BatchView<'a> {
-    spacepoints: SpacepointsView<'a>,
-    /// One more than RoIs, ascending, within the spacepoints.
-    offsets: &'a [usize],
-    descriptors: &'a [RoiDescriptor],
+pub struct BatchView<'a>(Rois<'a>);
+
+#[derive(Clone, Copy, Debug)]
+enum Rois<'a> {
+    Columns {
+        spacepoints: SpacepointsView<'a>,
+        /// One more than RoIs, ascending, within the spacepoints.
+        offsets: &'a [usize],
+        descriptors: &'a [RoiDescriptor],
+    },
+    One(RoiView<'a>),
 }
 
 impl<'a> BatchView<'a> {
@@ -49,7 +58,7 @@ impl<'a> BatchView<'a> {
             return Err(Error::Columns { reason });
         };
         check_offsets(descriptors, offsets, columns.len())?;
-        Ok(Self { spacepoints, offsets, descriptors })
+        Ok(Self::of_batch(spacepoints, offsets, descriptors))
     }
 
     /// Borrows the columns of a batch.
@@ -58,22 +67,28 @@ impl<'a> BatchView<'a> {
         offsets: &'a [usize],
         descriptors: &'a [RoiDescriptor],
     ) -> Self {
-        Self { spacepoints, offsets, descriptors }
+        Self(Rois::Columns { spacepoints, offsets, descriptors })
     }
 
     /// Returns the number of RoIs.
     pub fn len(&self) -> usize {
-        self.descriptors.len()
+        match self.0 {
+            Rois::Columns { descriptors, .. } => descriptors.len(),
+            Rois::One(_) => 1,
+        }
     }
 
     /// Returns whether there is no RoI.
     pub fn is_empty(&self) -> bool {
-        self.descriptors.is_empty()
+        self.len() == 0
     }
 
     /// Returns the number of spacepoints of all RoIs together.
-    pub fn spacepoints(&self) -> usize {
-        self.offsets[self.len()] - self.offsets[0]
+    pub fn count_spacepoints(&self) -> usize {
+        match self.0 {
+            Rois::Columns { offsets, .. } => offsets[self.len()] - offsets[0],
+            Rois::One(roi) => roi.len(),
+        }
     }
 
     /// Returns the RoI at `index`.
@@ -81,8 +96,13 @@ impl<'a> BatchView<'a> {
     /// # Panics
     /// When `index >= len()`, as slices do.
     pub fn roi(&self, index: usize) -> RoiView<'a> {
-        let range = self.offsets[index]..self.offsets[index + 1];
-        RoiView { descriptor: &self.descriptors[index], spacepoints: self.spacepoints.range(range) }
+        match self.0 {
+            Rois::Columns { spacepoints, offsets, descriptors } => {
+                let range = offsets[index]..offsets[index + 1];
+                RoiView { descriptor: &descriptors[index], spacepoints: spacepoints.range(range) }
+            }
+            Rois::One(roi) => [roi][index],
+        }
     }
 
     /// Returns the RoIs in order.
@@ -102,24 +122,41 @@ impl<'a> BatchView<'a> {
     /// ```
     #[must_use]
     pub fn rois(self, range: Range<usize>) -> Self {
-        Self { offsets: &self.offsets[range.start..=range.end], descriptors: &self.descriptors[range], ..self }
+        match self.0 {
+            Rois::Columns { spacepoints, offsets, descriptors } => {
+                Self::of_batch(spacepoints, &offsets[range.start..=range.end], &descriptors[range])
+            }
+            Rois::One(roi) if [roi][range].is_empty() => Self::of_batch(SpacepointsView::Records(&[]), &[0], &[]),
+            Rois::One(_) => self,
+        }
     }
 
-    /// Returns the offsets of the RoIs.
-    pub(crate) fn offsets(&self) -> &'a [usize] {
-        self.offsets
+    /// Divides the batch into at most so many parts, as [`RoiBatch::split`](crate::RoiBatch::split)
+    /// does.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn split(self, parts: usize) -> Vec<Self> {
+        match self.0 {
+            Rois::Columns { offsets, .. } => split(offsets, parts).into_iter().map(|range| self.rois(range)).collect(),
+            Rois::One(_) => vec![self],
+        }
     }
 
     /// Returns whether coordinates are f32.
-    pub(crate) fn is_single(&self) -> bool {
-        matches!(self.spacepoints, SpacepointsView::Single(..))
+    pub(crate) fn is_f32(&self) -> bool {
+        matches!(self.0, Rois::Columns { spacepoints: SpacepointsView::Single(..), .. })
+    }
+}
+
+impl<'a> From<&'a Roi> for BatchView<'a> {
+    fn from(roi: &'a Roi) -> Self {
+        Self(Rois::One(roi.into()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Config, Detector, Engine, Preset, RoiBatch, ZFinder};
+    use crate::{Config, Detector, Engine, Preset, Results, RoiBatch, ZFinder};
 
     /// Columns of tracks from z = 10 i mm in RoI i, and the offset of each RoI.
     fn events(count: usize) -> ([Vec<f64>; 3], Vec<u8>, Vec<usize>) {
@@ -155,11 +192,16 @@ mod tests {
                 assert_eq!(finder.find_batch(view).expect("an answer"), whole);
                 let parts = [view.rois(0..4), view.rois(4..4), view.rois(4..9)];
                 let parts = parts.map(|part| finder.find_batch(part).expect("an answer"));
-                assert_eq!(parts.concat(), whole);
+                assert_eq!(parts.iter().flatten().collect::<Results>(), whole);
+                let last = batch.roi(8);
+                let one = Roi { descriptor: *last.descriptor, spacepoints: last.spacepoints().collect() };
+                assert_eq!(finder.find(&one).expect("an answer").roi(0), whole.roi(8));
+                let none = finder.find_batch(BatchView::from(&one).rois(1..1)).expect("an answer");
+                assert_eq!(none, Results::new());
             }
         }
-        assert_eq!((view.len(), view.spacepoints()), (9, layer.len()));
-        assert_eq!(view.rois(2..4).spacepoints(), 3 * (2 + 3));
+        assert_eq!((view.len(), view.count_spacepoints()), (9, layer.len()));
+        assert_eq!(view.rois(2..4).count_spacepoints(), 3 * (2 + 3));
     }
 
     #[test]

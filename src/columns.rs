@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::azimuth::rho_phi_columns;
+pub use crate::azimuth::rho_phi_columns;
 use crate::error::{Error, Result};
 use crate::spacepoint::{Coordinates, NO_LAYER, RoiBatch, RoiDescriptor, SpacepointsView};
 
@@ -122,7 +122,7 @@ impl RoiBatch {
     /// ```
     /// use zfinder::{Columns, RoiBatch, RoiDescriptor};
     /// let (x, y, z, layer) = ([3.0f32, 0.0], [4.0f32, 88.5], [1.0f32, 2.0], [0u8, 1]);
-    /// let mut batch = RoiBatch::single();
+    /// let mut batch = RoiBatch::with_f32();
     /// batch.push_columns(RoiDescriptor::default(), Columns::cartesian(&x, &y, &z, &layer)?);
     /// assert_eq!(batch.roi(0).spacepoint(0).rho, 5.0);
     /// # Ok::<(), zfinder::Error>(())
@@ -133,7 +133,7 @@ impl RoiBatch {
         columns: Columns<'_, T, L>,
     ) {
         self.append(columns);
-        self.end_roi(self.spacepoints(), descriptor);
+        self.end_roi(self.count_spacepoints(), descriptor);
     }
 
     /// Appends many RoIs. RoI i has the spacepoints from `offsets[i]` up to `offsets[i + 1]` and
@@ -164,7 +164,7 @@ impl RoiBatch {
         columns: Columns<'_, T, L>,
     ) -> Result<()> {
         check_offsets(descriptors, offsets, columns.len())?;
-        let first = self.spacepoints();
+        let first = self.count_spacepoints();
         self.append(columns);
         let ends = offsets.iter().skip(1).filter_map(|&offset| offset.try_into().ok());
         for (descriptor, end) in descriptors.iter().zip(ends) {
@@ -175,7 +175,7 @@ impl RoiBatch {
 
     /// Appends spacepoints, without the end of an RoI.
     fn append<T: Coordinate, L: LayerIndex>(&mut self, columns: Columns<'_, T, L>) {
-        let first = self.spacepoints();
+        let first = self.count_spacepoints();
         let (coordinates, layers) = self.columns_mut();
         layers.extend(columns.layer.iter().map(|&layer| u8::try_from(layer.into()).unwrap_or(NO_LAYER)));
         match coordinates {
@@ -276,7 +276,7 @@ mod tests {
             let ([x, y, z], layer) = random(count);
             let spacepoints: Vec<_> = (0..count).map(|i| Spacepoint::from_xyz(x[i], y[i], z[i], layer[i])).collect();
             let (rho, phi): (Vec<_>, Vec<_>) = spacepoints.iter().map(|s| (s.rho, s.phi)).unzip();
-            for new in [RoiBatch::new, RoiBatch::single] {
+            for new in [RoiBatch::new, RoiBatch::with_f32] {
                 let (mut records, mut cartesian, mut cylindrical) = (new(), new(), new());
                 for _ in 0..2 {
                     records.push(RoiDescriptor::default(), spacepoints.iter().copied());

@@ -11,9 +11,9 @@ use std::ops::Range;
 use bytemuck::{Pod, Zeroable};
 
 use crate::config::{Config, Weighting};
-use crate::options::Accumulate;
 use crate::pt_weight::PtWeight;
 use crate::reach::TrackModel;
+use crate::thesis::Accumulate;
 use crate::vertex::{MeanBackground, Vertex};
 use crate::z_bins::ZBins;
 use crate::z_error::MeanZ;

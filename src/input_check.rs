@@ -33,7 +33,7 @@ impl InputCheck {
     /// # Errors
     /// [`Error::Columns`] if azimuths are likely in degrees. The next batch is then checked again.
     pub(crate) fn look_at(&self, batch: BatchView<'_>, detector: &Detector) -> Result<()> {
-        if self.is_pending() && batch.spacepoints() > 0 {
+        if self.is_pending() && batch.count_spacepoints() > 0 {
             let warning = check(batch, detector, CHECKED)?;
             // Another thread may have checked its batch meanwhile.
             let _first = self.0.set(warning);
@@ -168,7 +168,7 @@ mod tests {
 
     /// Spacepoints on each layer of a detector, with its lengths divided by the unit.
     fn on_layers(detector: &Detector, unit: f64, first_layer: u32) -> RoiBatch {
-        let point = |(layer, about): (u32, &crate::Layer)| {
+        let point = |(layer, about): (u32, &crate::detector::Layer)| {
             let (rho, z) = match about.kind {
                 LayerKind::Barrel { radius_mm } => (radius_mm, 1.0),
                 LayerKind::Endcap { z_mm, r_max_mm } => (0.9 * r_max_mm, -z_mm),
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_foreign_detector_gets_no_name() {
-        let layer = |radius_mm| crate::Layer {
+        let layer = |radius_mm| crate::detector::Layer {
             kind: LayerKind::Barrel { radius_mm },
             sensor: None,
             z_resolution_mm: None,

@@ -20,7 +20,7 @@
 //! C. Jones, *Porting the z-finder algorithm to GPU* (MSc thesis, Edinburgh 2010).
 //!
 //! Sums are integers: z is accumulated as a fixed-point offset within its bin
-//! ([`Accumulate::Fixed`]), so that the order of additions, the size of a batch and the number of
+//! ([`Accumulate::Fixed`](thesis::Accumulate::Fixed)), so that the order of additions, the size of a batch and the number of
 //! threads change no bit of the answer.
 //!
 //! # Practice
@@ -39,8 +39,8 @@
 //!     }
 //! }
 //! let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
-//! let result = finder.find(&roi)?;
-//! assert!((result.vertices[0].z_mm - 12.5).abs() < 0.01);
+//! let results = finder.find(&roi)?;
+//! assert!((results.vertices().z_mm()[0] - 12.5).abs() < 0.01);
 //! # Ok::<(), zfinder::Error>(())
 //! ```
 //!
@@ -49,8 +49,8 @@
 //! (`async_stream`), the caller's own wgpu device (`own_device`), your own detector
 //! (`custom_detector`).
 //!
-//! [`Engine::Auto`] takes a hardware GPU if there is one, else the CPU. Every RoI gets a
-//! [`RoiResult`] with a [`Status`]; an error means that nothing could be answered.
+//! [`Engine::Auto`] takes a hardware GPU if there is one, else the CPU. [`Results`] are columns,
+//! with a [`Status`] for every RoI; an error means that nothing could be answered.
 //!
 //! The walk is the same on every engine: spacepoints → `slice_spacepoints` → `find_z` →
 //! `sum_histos` → `find_peaks` → vertices. Each stage is a file of that name among the shaders, in
@@ -60,20 +60,22 @@
 //!
 //! Modules in reading order:
 //!
-//! - `spacepoint`, `batch_view`, `columns`, `azimuth`: input, [`Spacepoint`], [`Roi`],
+//! - `spacepoint`, `batch_view`, [`columns`], `azimuth`: input, [`Spacepoint`], [`Roi`],
 //!   [`RoiBatch`], [`BatchView`], columns of the caller, and the azimuth of x and y.
-//! - `region`: [`Region`], the part of an event that is searched as one RoI.
-//! - `detector`: [`Detector`], its layers, and the bending of tracks between them.
+//! - [`region`]: regions, the parts of an event that are searched as one RoI.
+//! - [`detector`]: [`Detector`], its layers, and the bending of tracks between them.
 //! - [`config`], `z_bins`, `pt_weight`: the physics, [`Config`] with the table of its keys,
-//!   [`Preset`] and [`PtWeight`]; `options`: [`Engine`], number type, sums and encoding.
+//!   [`Preset`] and [`PtWeight`](config::PtWeight); `options`: [`Engine`], number type and encoding.
 //! - `reach`: the layers and slices that a configuration selects in a detector.
 //! - `histogram`: the pair of histograms (nHisto, zHisto) and their peaks.
+//! - [`results`], `vertex`, `z_error`, `error`: [`Results`], their views [`RoiResult`] and
+//!   [`Vertices`], [`Vertex`], [`Status`]; the error of z; failures, [`enum@Error`].
 //! - `engine`: the stages. Read `plan` (decisions of the host), `twin` (plain code, line by line as
 //!   the shaders), then `cpu`, `gpu` and `reference`.
 //! - `input_check`: units and layers of the first spacepoints.
 //! - `finder`, `stream`: [`ZFinder`] answers batches, [`Stream`] keeps several in flight.
-//! - `vertex`, `z_error`, `error`: results, [`RoiResult`], [`Vertex`] and [`Status`]; the error of
-//!   z; failures, [`enum@Error`].
+//! - [`gpu`]: adapters and the types of wgpu.
+//! - [`thesis`]: the design of 2010, to compare with.
 //! - `internals`: parts for benchmarks and studies, with the feature `internals`.
 
 //! # Features
@@ -100,9 +102,9 @@ extern crate self as zfinder;
 
 mod azimuth;
 mod batch_view;
-mod columns;
+pub mod columns;
 pub mod config;
-mod detector;
+pub mod detector;
 mod engine;
 mod error;
 mod finder;
@@ -113,27 +115,29 @@ pub mod internals;
 mod options;
 mod pt_weight;
 mod reach;
-mod region;
+pub mod region;
+pub mod results;
 mod spacepoint;
 mod stream;
+pub mod thesis;
 mod vertex;
 mod z_bins;
 mod z_error;
 
-pub use azimuth::rho_phi_columns;
 pub use batch_view::BatchView;
-pub use columns::{Columns, Coordinate, LayerIndex};
+pub use columns::Columns;
 pub use config::{Config, Preset};
-pub use detector::{BendingPair, BendingTable, Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
+pub use detector::Detector;
 pub use error::{Error, Result};
 pub use finder::{ZFinder, ZFinderBuilder};
-#[cfg(feature = "gpu")]
-pub use kernel_host::{self, AdapterKind, AdapterSummary, adapters, adapters_async, wgpu};
-pub use options::{Accumulate, Encoding, Engine, Precision, Reproducibility};
-#[cfg(feature = "gpu")]
-pub use options::{AdapterChoice, DeviceTimes};
-pub use pt_weight::PtWeight;
-pub use region::{Calorimeter, ObjectKind, Region, SeedObject};
+pub use options::{Encoding, Engine, Precision, Reproducibility};
+pub use results::{Results, RoiResult, Status, Vertices};
 pub use spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, RoiView, Spacepoint};
 pub use stream::{SearchedBatch, Stream, StreamOptions};
-pub use vertex::{RoiResult, Status, Vertex};
+pub use vertex::Vertex;
+
+/// Adapters, and the crates whose types stand in signatures.
+#[cfg(feature = "gpu")]
+pub mod gpu {
+    pub use kernel_host::{self, AdapterChoice, AdapterKind, AdapterSummary, adapters, adapters_async, wgpu};
+}

@@ -6,10 +6,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 #[cfg(feature = "gpu")]
-pub use kernel_host::AdapterChoice;
+pub(crate) use kernel_host::AdapterChoice;
 
 use crate::config::{Word, not_a_word, words};
 use crate::error::{Error, Result};
+use crate::thesis::ThesisOptions;
 
 /// Engine that computes.
 #[non_exhaustive]
@@ -79,21 +80,6 @@ impl FromStr for Engine {
     }
 }
 
-words! {
-    /// How zHisto is summed on the GPU and CPU engines.
-    pub enum Accumulate for "accumulate" = Fixed {
-        /// Fixed-point integers: the same bits in any order.
-        ///
-        /// They are offsets within the bin.
-        Fixed = "fixed",
-        /// f32 by compare and retry, as in the thesis.
-        ///
-        /// The last digits depend on the order. On a GPU it comes with the thesis's numbered pairs,
-        /// as `slices_per_histogram` does, and takes longer.
-        CompareExchange = "compare-exchange",
-    }
-}
-
 /// Reproducibility of a finder's answers: runs with the same bits. (NVIDIA's CCCL has similar
 /// levels.)
 #[non_exhaustive]
@@ -140,11 +126,9 @@ words! {
 /// How an engine works, beside what it computes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EngineOptions {
-    pub(crate) accumulate: Accumulate,
+    pub(crate) thesis: ThesisOptions,
     pub(crate) precision: Precision,
     pub(crate) encoding: Encoding,
-    /// Some: the thesis's design.
-    pub(crate) slices_per_histogram: Option<u32>,
     pub(crate) checked: bool,
     pub(crate) most_buffer_bytes: Option<u64>,
     pub(crate) most_gpu_bytes: Option<u64>,
@@ -154,9 +138,9 @@ pub(crate) struct EngineOptions {
     pub(crate) spin: Duration,
 }
 
+#[cfg(all(feature = "gpu", any(test, feature = "internals")))]
 /// Times of a GPU for resident spacepoints:
-/// [`ZFinder::time_on_device`](crate::ZFinder::time_on_device).
-#[cfg(feature = "gpu")]
+/// [`time_on_device`](crate::internals::time_on_device).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceTimes {
     /// RoIs that were searched at once.

@@ -172,7 +172,8 @@ impl Region {
     /// than [`PhiWindow::Range`] are the full circle.
     ///
     /// ```
-    /// use zfinder::{Config, PhiWindow, Region, Spacepoint};
+    /// use zfinder::region::Region;
+    /// use zfinder::{Config, PhiWindow, Spacepoint};
     /// let windows = [PhiWindow::new(0.1, 0.3)?, PhiWindow::new(3.0, -3.0)?];
     /// let region = Region::of_windows(&windows, &Config::default());
     /// let at = |phi| Spacepoint { rho: 50.5, phi, z: 0.0, layer: 0 };

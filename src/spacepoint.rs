@@ -152,7 +152,7 @@ pub struct Roi {
 /// Many RoIs as a structure of arrays: coordinates of all spacepoints one after the other, and
 /// where each RoI begins.
 ///
-/// Coordinates are f64, or f32 in a batch made by [`RoiBatch::single`]: 25 or 13 bytes a
+/// Coordinates are f64, or f32 in a batch made by [`RoiBatch::with_f32`]: 25 or 13 bytes a
 /// spacepoint. Where spacepoints come at trigger rates in f32 already, half as much memory has to
 /// be read. Either way they are widened to f64 before anything is computed of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -170,7 +170,7 @@ pub(crate) enum Coordinates {
     Single([Vec<f32>; 3]),
 }
 
-/// In place of a layer that no detector has: [`crate::MAX_LAYERS`] are possible.
+/// In place of a layer that no detector has: [`crate::detector::MAX_LAYERS`] are possible.
 pub(crate) const NO_LAYER: u8 = u8::MAX;
 
 impl Default for RoiBatch {
@@ -260,21 +260,21 @@ impl RoiBatch {
         Self::default()
     }
 
-    /// An empty batch that keeps coordinates in f32.
+    /// Makes an empty batch that keeps coordinates in f32.
     ///
     /// ```
     /// use zfinder::{RoiBatch, RoiDescriptor, Spacepoint};
-    /// let mut batch = RoiBatch::single();
+    /// let mut batch = RoiBatch::with_f32();
     /// let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 };
     /// batch.push(RoiDescriptor::default(), [spacepoint]);
     /// assert_eq!(batch.roi(0).spacepoint(0).phi, f64::from(0.1f32));
     /// ```
-    pub fn single() -> Self {
+    pub fn with_f32() -> Self {
         Self { coordinates: Coordinates::Single(Default::default()), ..Self::default() }
     }
 
     /// Returns whether coordinates are f32.
-    pub(crate) fn is_single(&self) -> bool {
+    pub(crate) fn is_f32(&self) -> bool {
         matches!(self.coordinates, Coordinates::Single(_))
     }
 
@@ -330,8 +330,8 @@ impl RoiBatch {
         self.descriptors.is_empty()
     }
 
-    /// Number of spacepoints of all RoIs together.
-    pub fn spacepoints(&self) -> usize {
+    /// Returns the number of spacepoints of all RoIs together.
+    pub fn count_spacepoints(&self) -> usize {
         self.layer.len()
     }
 
@@ -375,62 +375,9 @@ impl<'a> From<&'a RoiBatch> for BatchView<'a> {
     }
 }
 
-/// RoIs of a batch that lie one after the other, or a single one.
-#[cfg(feature = "gpu")]
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum RoiSpan<'a> {
-    Batch(BatchView<'a>),
-    Single(RoiView<'a>),
-}
-
-#[cfg(feature = "gpu")]
-impl<'a> From<BatchView<'a>> for RoiSpan<'a> {
-    fn from(batch: BatchView<'a>) -> Self {
-        Self::Batch(batch)
-    }
-}
-
-#[cfg(feature = "gpu")]
-impl<'a> From<&'a RoiBatch> for RoiSpan<'a> {
-    fn from(batch: &'a RoiBatch) -> Self {
-        Self::Batch(batch.into())
-    }
-}
-
-#[cfg(feature = "gpu")]
-impl<'a> From<&'a Roi> for RoiSpan<'a> {
-    fn from(roi: &'a Roi) -> Self {
-        Self::Single(roi.into())
-    }
-}
-
-#[cfg(feature = "gpu")]
-impl<'a> RoiSpan<'a> {
-    pub(crate) fn len(&self) -> usize {
-        match *self {
-            Self::Batch(batch) => batch.len(),
-            Self::Single(_) => 1,
-        }
-    }
-
-    /// The RoI at `index`, counted from the first of these.
-    pub(crate) fn roi(&self, index: usize) -> RoiView<'a> {
-        match *self {
-            Self::Batch(batch) => batch.roi(index),
-            Self::Single(roi) => roi,
-        }
-    }
-
-    /// At most so many parts, as [`RoiBatch::split`] divides a batch.
-    pub(crate) fn split(self, parts: usize) -> Vec<Self> {
-        let Self::Batch(batch) = self else { return vec![self] };
-        split(batch.offsets(), parts).into_iter().map(|range| Self::Batch(batch.rois(range))).collect()
-    }
-}
-
 /// Ranges of items between these offsets, at most so many, none of them empty, of about equal
 /// sizes.
-fn split(offsets: &[usize], parts: usize) -> Vec<Range<usize>> {
+pub(crate) fn split(offsets: &[usize], parts: usize) -> Vec<Range<usize>> {
     let last = offsets.len() - 1;
     let (low, high) = (offsets[0], offsets[last]);
     let (mut first, mut split) = (0, Vec::new());

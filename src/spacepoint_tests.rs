@@ -27,13 +27,13 @@ fn a_batch_gives_back_what_was_pushed() {
     let points = [Spacepoint::from_xyz(3.0, 4.0, 1.0, 2), Spacepoint::from_xyz(0.0, 2.0, -1.0, 0)];
     batch.push(RoiDescriptor::default(), points);
     batch.push(RoiDescriptor::default(), []);
-    assert_eq!((batch.len(), batch.spacepoints()), (2, 2));
+    assert_eq!((batch.len(), batch.count_spacepoints()), (2, 2));
     assert_eq!(batch.roi(0).spacepoints().collect::<Vec<_>>(), points);
     assert!(batch.roi(1).is_empty());
     assert_eq!(points[0].rho, 5.0);
     let memory = batch.layer.capacity();
     batch.clear();
-    assert_eq!((batch.len(), batch.spacepoints(), batch.layer.capacity()), (0, 0, memory));
+    assert_eq!((batch.len(), batch.count_spacepoints(), batch.layer.capacity()), (0, 0, memory));
     assert_eq!(batch, RoiBatch::new());
 }
 

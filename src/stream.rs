@@ -11,8 +11,8 @@ use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 
 use crate::error::{Error, Result};
+use crate::results::Results;
 use crate::spacepoint::RoiBatch;
-use crate::vertex::RoiResult;
 
 /// How a [`Stream`] works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,8 +40,8 @@ pub struct SearchedBatch {
     /// The batch that was pushed. [`RoiBatch::clear`] makes it ready for the next RoIs without new
     /// memory.
     pub batch: RoiBatch,
-    /// The answer to each of its RoIs, in its order.
-    pub results: Vec<RoiResult>,
+    /// The answers to its RoIs, in its order.
+    pub results: Results,
 }
 
 /// Batches in flight: [`ZFinder::stream`](crate::ZFinder::stream).
@@ -71,14 +71,14 @@ pub struct SearchedBatch {
 /// let mut spare = RoiBatch::new();
 /// for i in 0..6 {
 ///     if let Some(answered) = stream.push(batch(i, spare))? {
-///         found.push(answered.results[0].vertices[0].z_mm.round());
+///         found.push(answered.results.vertices().z_mm()[0].round());
 ///         spare = answered.batch; // its memory is used again
 ///     } else {
 ///         spare = RoiBatch::new();
 ///     }
 /// }
 /// for answered in &mut stream {
-///     found.push(answered?.results[0].vertices[0].z_mm.round());
+///     found.push(answered?.results.vertices().z_mm()[0].round());
 /// }
 /// assert_eq!(found, [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]);
 /// # Ok::<(), zfinder::Error>(())
@@ -114,7 +114,7 @@ struct Job {
     number: u64,
     batch: RoiBatch,
     /// Their memory is used again.
-    results: Vec<RoiResult>,
+    results: Results,
 }
 
 impl fmt::Debug for Stream {
@@ -140,7 +140,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, batch: RoiBatch, results: Vec<RoiResult>) {
+    fn push(&self, batch: RoiBatch, results: Results) {
         let mut queue = self.lock();
         let number = queue.oldest + queue.answers.len() as u64;
         queue.answers.push_back(None);
@@ -230,7 +230,7 @@ impl Stream {
     /// into results whose memory it uses again.
     pub(crate) fn start<F>(options: StreamOptions, devices: usize, find: F) -> Result<Self>
     where
-        F: Fn(usize, &RoiBatch, &mut Vec<RoiResult>) -> Result<()> + Send + Sync + 'static,
+        F: Fn(usize, &RoiBatch, &mut Results) -> Result<()> + Send + Sync + 'static,
     {
         if !(1..=MOST_IN_FLIGHT).contains(&options.in_flight) {
             return Err(Error::Config {
@@ -264,7 +264,7 @@ impl Stream {
     /// The errors of [`ZFinder::find_batch`](crate::ZFinder::find_batch), and [`Error::Panicked`],
     /// of the *oldest* batch. The pushed batch is in flight in any case.
     pub fn push(&mut self, batch: RoiBatch) -> Result<Option<SearchedBatch>> {
-        self.push_into(batch, Vec::new())
+        self.push_into(batch, Results::new())
     }
 
     /// [`Stream::push`], with the results of an earlier batch: their memory is used again. With one
@@ -274,10 +274,10 @@ impl Stream {
     /// As [`Stream::push`].
     ///
     /// ```
-    /// # use zfinder::{Detector, Engine, RoiBatch, RoiDescriptor, StreamOptions, ZFinder};
+    /// # use zfinder::{Detector, Engine, Results, RoiBatch, RoiDescriptor, StreamOptions, ZFinder};
     /// # let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
     /// let mut stream = finder.stream(StreamOptions { in_flight: 2 })?;
-    /// let mut spare = (RoiBatch::new(), Vec::new());
+    /// let mut spare = (RoiBatch::new(), Results::new());
     /// for _ in 0..5 {
     ///     let (mut batch, results) = std::mem::take(&mut spare);
     ///     batch.clear();
@@ -289,7 +289,7 @@ impl Stream {
     /// }
     /// # Ok::<(), zfinder::Error>(())
     /// ```
-    pub fn push_into(&mut self, batch: RoiBatch, results: Vec<RoiResult>) -> Result<Option<SearchedBatch>> {
+    pub fn push_into(&mut self, batch: RoiBatch, results: Results) -> Result<Option<SearchedBatch>> {
         let oldest = if self.is_full() { self.shared.wait_next() } else { None };
         self.shared.push(batch, results);
         oldest.transpose()
@@ -302,7 +302,7 @@ impl Stream {
     /// As [`Stream::push`].
     pub async fn push_async(&mut self, batch: RoiBatch) -> Result<Option<SearchedBatch>> {
         let oldest = if self.is_full() { self.next_async().await } else { None };
-        self.shared.push(batch, Vec::new());
+        self.shared.push(batch, Results::new());
         oldest.transpose()
     }
 
@@ -374,7 +374,7 @@ impl Drop for Stream {
 }
 
 /// Answers batches until the stream ends.
-fn work(shared: &Shared, find: impl Fn(&RoiBatch, &mut Vec<RoiResult>) -> Result<()>) {
+fn work(shared: &Shared, find: impl Fn(&RoiBatch, &mut Results) -> Result<()>) {
     while let Some(Job { number, batch, mut results }) = shared.take_job() {
         // An engine holds what it has in mutexes that outlive a panic, and gives no half of an
         // answer.

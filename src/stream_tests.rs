@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use super::*;
+use crate::results::{RoiSummary, Status};
 use crate::spacepoint::{RoiDescriptor, RoiId};
-use crate::vertex::Status;
 
 /// A batch of one RoI, whose event is its number.
 fn numbered(number: u64) -> RoiBatch {
@@ -23,21 +23,17 @@ fn number(batch: &RoiBatch) -> u64 {
     batch.roi(0).descriptor.id.event_id
 }
 
-fn answer(batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-    let result = |id| RoiResult {
-        id,
-        vertices: vec![],
-        status: Status::Empty,
-        spacepoints: 0,
-        outside_window: 0,
-        fallback: false,
-    };
-    Ok(batch.iter().map(|roi| result(roi.descriptor.id)).collect())
+fn answer(batch: &RoiBatch) -> Result<Results> {
+    let mut results = Results::new();
+    for roi in batch.iter() {
+        results.push(RoiSummary::new(roi.descriptor.id, Status::Empty), []);
+    }
+    Ok(results)
 }
 
 fn start<F>(options: StreamOptions, devices: usize, find: F) -> Result<Stream>
 where
-    F: Fn(usize, &RoiBatch) -> Result<Vec<RoiResult>> + Send + Sync + 'static,
+    F: Fn(usize, &RoiBatch) -> Result<Results> + Send + Sync + 'static,
 {
     Stream::start(options, devices, move |worker, batch, results| {
         *results = find(worker, batch)?;
@@ -49,7 +45,7 @@ where
 fn number_of(answered: Option<Result<SearchedBatch>>) -> Option<u64> {
     answered.map(|answered| {
         let answered = answered.expect("an answer");
-        assert_eq!(answered.results[0].id.event_id, number(&answered.batch), "a batch comes with its own answers");
+        assert_eq!(answered.results.event_ids()[0], number(&answered.batch), "a batch comes with its own answers");
         number(&answered.batch)
     })
 }
@@ -246,7 +242,7 @@ struct SearchCounts {
 
 impl SearchCounts {
     /// Answers after a random delay, and panics for each seventh batch.
-    fn search(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    fn search(&self, batch: &RoiBatch) -> Result<Results> {
         self.started.fetch_add(1, Ordering::SeqCst);
         let rng = &mut fastrand::Rng::with_seed(number(batch));
         match rng.u8(0..20) {

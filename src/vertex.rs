@@ -1,11 +1,11 @@
-//! Results of a finder.
+//! A vertex, and the significance of its peak.
 
-use crate::config::{Significance, words};
-use crate::spacepoint::RoiId;
+use crate::config::Significance;
 
 /// A vertex candidate on the beam line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Vertex {
     /// Position along the beam \[mm\]: the weighted mean z of the entries in the peak's three bins.
     /// Where pairs weigh by pT, the mean z of pairs where they are densest near the peak, weighted
@@ -24,7 +24,7 @@ pub struct Vertex {
     /// Pairs in the peak's three bins: the weight, unless confirming spacepoints are counted or
     /// weighted.
     pub pairs: u64,
-    /// Key by which peaks are ordered: the weight, or [`PtWeight::rank`](crate::PtWeight::rank) of
+    /// Key by which peaks are ordered: the weight, or [`PtWeight::rank`](crate::config::PtWeight::rank) of
     /// the three bins where pairs weigh by pT. The ratio of the first two ranks measures the
     /// confidence in the first vertex.
     pub rank: f64,
@@ -37,6 +37,11 @@ pub struct Vertex {
 }
 
 impl Vertex {
+    /// Makes a vertex at this z \[mm\]. All other properties are 0 or None.
+    pub fn at(z_mm: f64) -> Self {
+        Self { z_mm, ..Self::default() }
+    }
+
     /// Whether the peak is at the level of its background, which must be known.
     pub(crate) fn is_insignificant(&self) -> bool {
         self.significance.is_some_and(|significance| significance <= 0.0)
@@ -88,52 +93,6 @@ fn li_ma(n: f64, b: f64, ratio: f64) -> f64 {
 /// high, which is their number times that of one.
 fn anywhere(local: f64, windows: f64) -> f64 {
     if local <= 0.0 { local } else { (local * local - 2.0 * libm::log(windows)).max(0.0).sqrt() }
-}
-
-words! {
-    /// How an RoI's search ended. Never a silent wrong answer.
-    ///
-    /// The position of a status in [`Status::ALL`] is its number in Python and C.
-    #[non_exhaustive]
-    pub enum Status for "status" = Empty {
-        /// At least one vertex was found.
-        Ok = "ok",
-        /// The RoI holds no spacepoint inside its window.
-        Empty = "empty",
-        /// There are spacepoints, but no window of three bins holds a peak.
-        NoPeak = "no_peak",
-        /// A spacepoint is invalid. No vertex is given.
-        ///
-        /// It is not finite, has a rho outside 1e-6 to 1e9 mm (also after the beam spot was
-        /// subtracted) or a |z| beyond 1e9 mm, or lies on a layer that the detector does not have.
-        BadSpacepoint = "bad_spacepoint",
-        /// The work, the counts or the histograms exceed what the engine can number or hold.
-        ///
-        /// No vertex is given. Other slices, another adapter or the CPU engine may do.
-        CapacityExceeded = "capacity_exceeded",
-    }
-}
-
-/// The answer for one RoI.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct RoiResult {
-    /// Identity of the RoI.
-    pub id: RoiId,
-    /// Vertices, highest peak first, or by rank where pairs weigh by pT
-    /// ([`PtWeight::rank`](crate::PtWeight::rank)). Vertices with a significance of 0 or below
-    /// follow all other vertices. At most `peaks` of the configuration.
-    pub vertices: Vec<Vertex>,
-    /// How the search ended.
-    pub status: Status,
-    /// Spacepoints that took part.
-    pub spacepoints: usize,
-    /// Spacepoints outside the phi window, or beyond
-    /// [`Config::max_layer`](crate::Config::max_layer), which took no part.
-    pub outside_window: usize,
-    /// Whether this is the answer of the second search, made where the first one finds no peak
-    /// ([`Config::fallback`](crate::Config::fallback)).
-    pub fallback: bool,
 }
 
 #[cfg(test)]

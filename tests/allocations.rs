@@ -1,12 +1,17 @@
-//! Tests that the CPU engine allocates nothing after the first RoIs of a kind.
+//! Tests that the CPU engine allocates nothing after the first RoIs of a kind, and the GPU engine
+//! nothing for an RoI.
 
 use std::num::NonZeroUsize;
 
+use kernel_host::testing::on_adapters;
 use zfinder::config::Triplets;
+use zfinder::thesis::Accumulate;
 use zfinder::{
-    Accumulate, Config, Detector, Encoding, Engine, Precision, Preset, RoiBatch, SearchedBatch, StreamOptions, ZFinder,
+    Config, Detector, Encoding, Engine, Precision, Preset, Results, RoiBatch, SearchedBatch, StreamOptions, ZFinder,
 };
 use zfinder_study::simulate::Simulation;
+use zfinder_testing::engines::on_shared_device;
+use zfinder_testing::toy::Toy;
 
 /// Configurations that differ in their memory: histograms, third spacepoints, weights, several
 /// peaks.
@@ -54,10 +59,10 @@ fn nothing_is_allocated_in_steady_state() {
                 .threads(NonZeroUsize::MIN)
                 .precision(precision)
                 .encoding(encoding)
-                .accumulate(accumulate)
+                .thesis(accumulate)
                 .build()
                 .expect("a valid configuration");
-            let mut results = vec![Vec::new(); batches.len()];
+            let mut results = vec![Results::new(); batches.len()];
             let mut find = || {
                 for (batch, results) in batches.iter().zip(&mut results) {
                     finder.find_batch_into(batch, results).expect("an answer");
@@ -66,7 +71,32 @@ fn nothing_is_allocated_in_steady_state() {
             find();
             let allocations = allocation_counter::measure(find);
             assert_eq!(allocations.count_total, 0, "{name}, {precision:?}, {encoding:?}: {allocations:?}");
-            assert!(results[1].iter().all(|result| !result.vertices.is_empty()), "{name}");
+            assert!(results[1].iter().all(|result| !result.vertices().is_empty()), "{name}");
+        }
+    }
+}
+
+/// A batch costs the GPU engine allocations for its parts and for columns that grow, and not for
+/// each RoI.
+#[test]
+fn the_gpu_engine_allocates_nothing_for_an_roi() {
+    for adapter in on_adapters() {
+        for preset in [Preset::Default, Preset::Auto] {
+            let builder = ZFinder::builder(Detector::atlas2010()).config(Config::preset(preset));
+            let finder = builder.engine(on_shared_device(&adapter)).build().expect("a finder");
+            let mut results = Results::new();
+            let mut allocations = |rois: u64| {
+                // Small RoIs, which are one part.
+                let toy = Toy { tracks: 6, noise: 5, vertices: 1, ..Toy::default() };
+                let rng = &mut fastrand::Rng::with_seed(1);
+                let batch: RoiBatch = (0..rois).map(|id| toy.event(rng, id).roi).collect();
+                // All on this thread, which is counted.
+                let mut find = || finder.find_batch_by_worker(0, &batch, &mut results).expect("an answer");
+                find();
+                allocation_counter::measure(find).count_total
+            };
+            let (few, many) = (allocations(8), allocations(136));
+            assert!(many < few + 100, "{}, {preset}: {few} allocations for 8 RoIs, {many} for 136", adapter.name);
         }
     }
 }
@@ -81,7 +111,7 @@ fn streams_allocate_nothing_in_steady_state() {
         .build()
         .expect("a finder");
     let mut stream = finder.stream(StreamOptions { in_flight: 3 }).expect("threads");
-    let mut spare: Vec<_> = (0..4).map(|_| (batches().remove(0), Vec::new())).collect();
+    let mut spare: Vec<_> = (0..4).map(|_| (batches().remove(0), Results::new())).collect();
     let mut rounds = |count: usize| {
         for _ in 0..count {
             let (batch, results) = spare.pop().expect("one that is not in flight");

@@ -8,10 +8,9 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use zfinder::wgpu;
-use zfinder::{
-    AdapterChoice, AdapterSummary, Config, Detector, Engine, Error, Preset, RoiBatch, RoiResult, StreamOptions, ZFinder,
-};
+use zfinder::gpu::wgpu;
+use zfinder::gpu::{AdapterChoice, AdapterSummary};
+use zfinder::{Config, Detector, Engine, Error, Preset, Results, RoiBatch, StreamOptions, ZFinder};
 use zfinder_testing::on_fast_adapters;
 use zfinder_testing::toy::Toy;
 
@@ -171,7 +170,7 @@ fn panics_of_the_callers_leave_the_finder_as_it_was() {
             let outcome = catch_unwind(AssertUnwindSafe(panics));
             let said = outcome.expect_err("a panic");
             assert_eq!(said.downcast_ref::<&str>(), Some(&"on purpose"), "{name}, {place}");
-            let found: Result<Vec<RoiResult>, Error> = finder.find_batch(&batch);
+            let found: Result<Results, Error> = finder.find_batch(&batch);
             assert_eq!(found.expect("answers"), wanted, "{name}, {place}");
         }
         let answered = stream().run(vec![batch.clone(); 3]);

@@ -3,7 +3,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stderr)] // measurements are shown
 
-use zfinder::{AdapterChoice, Detector, Engine, RoiBatch, StreamOptions, ZFinder};
+use zfinder::gpu::AdapterChoice;
+use zfinder::{Detector, Engine, RoiBatch, StreamOptions, ZFinder};
 use zfinder_testing::on_fast_adapters;
 use zfinder_testing::toy::Toy;
 

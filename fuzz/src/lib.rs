@@ -14,9 +14,10 @@ use std::sync::LazyLock;
 
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use tempfile::TempDir;
+use zfinder::detector::LayerKind;
 use zfinder::{
-    Config, Detector, Engine, LayerKind, PhiWindow, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Spacepoint,
-    Status, ZFinder,
+    Config, Detector, Engine, PhiWindow, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Spacepoint, Status,
+    ZFinder,
 };
 use zfinder_io::{Addressing, Error, OnError, ReadOptions, RoiTable, SpacepointReader, TruthTable, addressing, line};
 
@@ -148,7 +149,7 @@ pub fn rois(bytes: &[u8]) {
     for &descriptor in table.descriptors().iter().take(MOST_ROIS) {
         let roi = Roi { descriptor, spacepoints: tracks(finder.detector()) };
         match finder.find(&roi) {
-            Ok(result) => check_result(&result, &roi, finder.config()),
+            Ok(results) => check_result(results.roi(0), &roi, finder.config()),
             Err(error) => assert!(valid.is_err() && !error.to_string().is_empty(), "{error}"),
         }
     }
@@ -206,7 +207,7 @@ pub fn detector(bytes: &[u8]) {
     };
     assert_eq!(zfinder_io::detector_from_toml("a detector", text).expect("as before"), detector);
     let layers = detector.layers();
-    assert!((2..=zfinder::MAX_LAYERS).contains(&layers.len()));
+    assert!((2..=zfinder::detector::MAX_LAYERS).contains(&layers.len()));
     for (index, layer) in layers.iter().enumerate() {
         for &(volume, id) in &layer.ids {
             assert_eq!(detector.layer_by_id(volume, id), Some(index as u32));
@@ -367,23 +368,27 @@ fn search(rois: &[Roi], finder: &ZFinder) {
     assert_eq!(results.len(), rois.len());
     for (result, roi) in results.iter().zip(rois) {
         check_result(result, roi, finder.config());
-        assert_eq!(finder.find(roi).expect("as in the batch"), *result);
+        assert_eq!(finder.find(roi).expect("as in the batch").roi(0), result);
     }
 }
 
 /// Checks the properties of every answer.
-fn check_result(result: &RoiResult, roi: &Roi, config: &Config) {
-    assert_eq!(result.id, roi.descriptor.id);
-    assert_eq!(result.status == Status::Ok, !result.vertices.is_empty(), "{result:?}");
-    assert!(result.vertices.len() <= config.peaks as usize, "{result:?}");
-    if !matches!(result.status, Status::BadSpacepoint | Status::CapacityExceeded) {
-        assert_eq!(result.spacepoints + result.outside_window, roi.spacepoints.len(), "{result:?}");
-        assert_eq!(result.status == Status::Empty, result.spacepoints == 0, "{result:?}");
+fn check_result(result: RoiResult<'_>, roi: &Roi, config: &Config) {
+    assert_eq!(result.id(), roi.descriptor.id);
+    assert_eq!(result.status() == Status::Ok, !result.vertices().is_empty(), "{result:?}");
+    assert!(result.vertices().len() <= config.peaks as usize, "{result:?}");
+    if !matches!(result.status(), Status::BadSpacepoint | Status::CapacityExceeded) {
+        assert_eq!(
+            result.summary().spacepoints + result.summary().outside_window,
+            roi.spacepoints.len() as u64,
+            "{result:?}"
+        );
+        assert_eq!(result.status() == Status::Empty, result.summary().spacepoints == 0, "{result:?}");
     }
     let (low, high) = roi.descriptor.z_range.unwrap_or((config.z_min_mm, config.z_max_mm));
     // Sums consist of steps within a bin.
     let bin = config.z_bin_mm + config.z_bin_eta_coeff * roi.descriptor.eta.abs();
-    for vertex in &result.vertices {
+    for vertex in result.vertices().iter() {
         assert!(vertex.z_mm >= low - bin && vertex.z_mm <= high + bin, "{vertex:?} outside of {low} to {high}");
         assert!(vertex.z_error_mm >= 0.0 && vertex.z_error_mm.is_finite(), "{vertex:?}");
         assert!(vertex.weight > 0.0 && vertex.weight.is_finite() && vertex.pairs > 0, "{vertex:?}");

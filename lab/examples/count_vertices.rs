@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut batch = EventBatch::new(counter.calorimeter().cells().len());
     for index in 0..20 {
         let found = finder.find(&simulation.event(index).roi)?;
-        let vertices = found.vertices.iter().map(|vertex| Vertex {
+        let vertices = found.vertices().iter().map(|vertex| Vertex {
             x: 0.0,
             y: 0.0,
             z: vertex.z_mm as f32,
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             tracks: vertex.weight as u32,
         });
         let event = Event {
-            header: Header { event_id: found.id.event_id, basic: true, reconstructed: true, ..Header::default() },
+            header: Header { event_id: found.event_ids()[0], basic: true, reconstructed: true, ..Header::default() },
             adc: vec![INVALID_ADC; batch.cells()],
             vertices: vertices.collect(),
             ..Event::default()

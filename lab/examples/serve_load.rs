@@ -29,7 +29,8 @@ use clap::{Parser, ValueEnum};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tonic::transport::{Channel, Endpoint};
-use zfinder::{AdapterChoice, Detector, Engine, RoiBatch, RoiView, StreamOptions, ZFinder};
+use zfinder::gpu::AdapterChoice;
+use zfinder::{Detector, Engine, Results, RoiBatch, RoiView, StreamOptions, ZFinder};
 use zfinder_serve::proto::grpc_inference_service_client::GrpcInferenceServiceClient;
 use zfinder_serve::proto::infer_parameter::ParameterChoice;
 use zfinder_serve::proto::model_infer_request::{InferInputTensor, InferRequestedOutputTensor};
@@ -160,7 +161,7 @@ fn question(
     count: usize,
     travel: Transport,
 ) -> LoadRequest {
-    let mut batch = RoiBatch::single();
+    let mut batch = RoiBatch::with_f32();
     let mut words: Vec<u8> = Vec::new();
     let [mut rho, mut phi, mut z, mut layer] = [(); 4].map(|()| Vec::new());
     let mut offsets = vec![0i64];
@@ -202,9 +203,8 @@ fn question(
     let output = |name: &str| InferRequestedOutputTensor { name: name.into(), ..Default::default() };
     request.outputs = OUTPUTS.map(output).into();
     let results = finder.find_batch(&batch).expect("the library answers");
-    let counts = results.iter().flat_map(|result| (result.vertices.len() as u32).to_le_bytes()).collect();
-    let vertices = results.iter().flat_map(|result| &result.vertices);
-    let answer = [counts, vertices.flat_map(|vertex| vertex.z_mm.to_le_bytes()).collect()];
+    let counts = results.iter().flat_map(|result| (result.vertices().len() as u32).to_le_bytes()).collect();
+    let answer = [counts, results.vertices().z_mm().iter().flat_map(|z_mm| z_mm.to_le_bytes()).collect()];
     LoadRequest { request, answer, batch, object: None }
 }
 
@@ -360,7 +360,7 @@ fn stream_rate(finder: &ZFinder, batch: &RoiBatch, seconds: f64) -> Result<f64, 
 
 /// Returns the median duration of the search of a request in this process, in microseconds.
 fn search_time(finder: &ZFinder, questions: &[LoadRequest], seconds: f64) -> Result<f64, Failure> {
-    let (begin, mut latencies, mut results) = (Instant::now(), Vec::new(), Vec::new());
+    let (begin, mut latencies, mut results) = (Instant::now(), Vec::new(), Results::new());
     while latencies.len() < 10 || begin.elapsed().as_secs_f64() < seconds {
         let question = &questions[latencies.len() % questions.len()];
         let called = Instant::now();
@@ -383,7 +383,7 @@ fn main() -> Result<(), Failure> {
     let finder = builder(engine.clone()).build()?;
     println!("in this process: {}", finder.description());
     let (sample, _) = Simulation::lowlum().batch();
-    println!("sample: {} RoIs of {} spacepoints", sample.len(), sample.spacepoints());
+    println!("sample: {} RoIs of {} spacepoints", sample.len(), sample.count_spacepoints());
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let server = match options.address {
         Some(_) => None,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _pyzfinder
 from ._errors import ConfigError, FileError
+from ._html import table
+from ._keys import Keys
 
 #: Names of the built-in detectors.
 DETECTORS = tuple(_pyzfinder.detectors())
@@ -40,7 +41,7 @@ def keys() -> list[dict[str, str]]:
     Returns
     -------
     list of dict
-        Name, group, values with their unit, and meaning of each key.
+        Name, group, type, values with their unit, and meaning of each key.
 
     Examples
     --------
@@ -60,11 +61,12 @@ def _read_text(path: str | os.PathLike[str]) -> str:
         raise ConfigError(f"{path}: the file is not UTF-8 text") from error
 
 
-class Config(Mapping):
+class Config(Keys, Mapping[str, Any]):
     """A configuration of the search.
 
     A configuration is an immutable mapping from keys to values. The keys are the keys of the
-    configuration files of the command ``zfinder``; ``zfinder find --print-config`` shows them.
+    configuration files of the command ``zfinder``; ``zfinder find --print-config`` shows them. Keys
+    are attributes, too; the attribute of an absent key is None.
 
     Parameters
     ----------
@@ -82,9 +84,9 @@ class Config(Mapping):
     --------
     >>> from pyzfinder import Config
     >>> config = Config("hard-scatter", peaks=2)
-    >>> config["peaks"], config["weighting"]
+    >>> config["peaks"], config.weighting
     (2, 'pt')
-    >>> config.replace(peaks=5)["peaks"]
+    >>> config.replace(peaks=5).peaks
     5
     """
 
@@ -167,6 +169,16 @@ class Config(Mapping):
     def __getitem__(self, key: str) -> Any:
         return self._keys[key]
 
+    if not TYPE_CHECKING:  # so that a misspelt key is an error
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in Keys.__annotations__:
+                raise AttributeError(f"a configuration has no key {name}")
+            return self._keys.get(name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *Keys.__annotations__]
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)
 
@@ -195,12 +207,10 @@ class Config(Mapping):
         rows = []
         for key in keys():
             name = key["name"]
-            value = html.escape(str(self._keys.get(name, "none")))
-            value = f"<b>{value}</b>" if name in changed else value
-            cells = (f"<code>{name}</code>", value, *map(html.escape, (key["values"], key["meaning"])))
-            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-        heads = "".join(f"<th>{head}</th>" for head in ("key", "value", "values", "meaning"))
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+            value = self._keys.get(name, "none")
+            value = ("b", value) if name in changed else value
+            rows.append((("code", name), value, key["values"], key["meaning"]))
+        return table(("key", "value", "values", "meaning"), rows)
 
 
 def _to_json(keys: Mapping[str, Any]) -> str:

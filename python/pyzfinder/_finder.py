@@ -14,8 +14,9 @@ from . import _pyzfinder
 from ._config import DETECTORS, Config, Detector
 from ._errors import ConfigError, EngineError, InputError
 from ._histogram import Histogram
+from ._html import table
 from ._objects import Objects
-from ._results import STATUSES, Results
+from ._results import Results
 from ._spacepoints import Spacepoints, spacepoints_of
 
 log = logging.getLogger("pyzfinder")
@@ -379,14 +380,14 @@ class Finder:
         if not 0 <= index < len(spacepoints):
             raise InputError(f"there is no RoI {roi}")
         found, columns = _call(self._open().histogram, spacepoints, index)
-        status = STATUSES[found["status_code"][0]]
+        result = Results(found)[0]
         if columns is None:
-            raise InputError(f"RoI {index} has no histogram: {status}")
+            raise InputError(f"RoI {index} has no histogram: {result.status}")
         metadata = {
-            "event_id": int(found["event_id"][0]),
-            "roi_id": int(found["roi_id"][0]),
-            "status": status,
-            "spacepoints": int(found["spacepoints"][0]),
+            "event_id": result.event_id,
+            "roi_id": result.roi_id,
+            "status": result.status,
+            "spacepoints": result.spacepoints,
             "histograms": columns["histograms"],
         }
         if columns["background"] is not None:
@@ -406,11 +407,21 @@ class Finder:
     def __reduce__(self) -> tuple:
         return _unpickle, self._options()
 
+    def _engine(self) -> str:
+        return f"engine {self.engine}, not open" if self._core is None else self._core.description
+
     def __repr__(self) -> str:
-        engine = (
-            self._core.description if self._core is not None else f"engine {self.engine}, not open"
-        )
-        return f"<Finder: {engine}; detector {self.detector.name}>"
+        return f"<Finder: {self._engine()}; detector {self.detector.name}>"
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[Any, Any]] = [
+            ("engine", self._engine()),
+            ("detector", self.detector.name),
+            ("preset", self.config["preset"]),
+        ]
+        changed = self.config._changed().items()
+        rows += [(("code", key), ("b", value)) for key, value in changed]
+        return table(("option", "value"), rows)
 
 
 def _unpickle(

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _pyzfinder
+from ._html import table
 from ._optional import require
+from ._pyzfinder import ResultColumns, export_results, statuses
 
 #: Names of the codes in `Results.status_code`.
-STATUSES = ("ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded")
+STATUSES = tuple(statuses())
+
+#: Most rows of the table that a notebook shows.
+_ROWS = 10
 
 _OF_ROIS = ("event_id", "roi_id", "status_code", "spacepoints", "outside_window", "fallback")
 _OF_VERTICES = ("z_mm", "z_error_mm", "weight", "pairs", "rank", "significance", "background")
@@ -64,6 +69,9 @@ class Results:
     ``z_mm``, ``z_error_mm``, ``weight``, ``pairs``, ``rank``, ``significance``, ``background``. RoI
     i has the vertices from ``offsets[i]`` up to ``offsets[i + 1]``, the highest peak first.
 
+    Columns are read-only arrays that borrow the memory of the search; a slice borrows it, too.
+    ``column.copy()`` can be written to.
+
     Examples
     --------
     >>> import pyzfinder
@@ -76,7 +84,7 @@ class Results:
     (20,)
     """
 
-    __slots__ = ("_columns",)
+    __slots__ = ("_arrays", "_columns")
 
     event_id: np.ndarray
     roi_id: np.ndarray
@@ -93,8 +101,11 @@ class Results:
     significance: np.ndarray
     background: np.ndarray
 
-    def __init__(self, columns: dict[str, np.ndarray]) -> None:
+    def __init__(self, columns: ResultColumns | Mapping[str, np.ndarray]) -> None:
+        if not isinstance(columns, ResultColumns):
+            columns = ResultColumns(dict(columns))
         self._columns = columns
+        self._arrays = columns.arrays()
 
     @classmethod
     def concatenate(cls, parts: Iterable[Results]) -> Results:
@@ -112,47 +123,31 @@ class Results:
         parts = list(parts)
         if len(parts) == 1:
             return parts[0]
-        if not parts:
-            return cls(_pyzfinder.empty_results())
-        columns = {
-            name: np.concatenate([part._columns[name] for part in parts])
-            for name in _OF_ROIS + _OF_VERTICES
-        }
-        ends, first = [np.zeros(1, dtype=np.int64)], 0
-        for part in parts:
-            ends.append(part.offsets[1:] + first)
-            first += len(part.z_mm)
-        columns["offsets"] = np.concatenate(ends)
-        return cls(columns)
+        return cls(ResultColumns.concatenate([part._columns for part in parts]))
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_"):
             raise AttributeError(name)
         try:
-            return self._columns[name]
+            return self._arrays[name]
         except KeyError:
             raise AttributeError(f"results have no column {name}") from None
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._columns]
+        return [*super().__dir__(), *self._arrays]
 
     def __len__(self) -> int:
         """Return the number of RoIs."""
-        return len(self._columns["event_id"])
+        return len(self._columns)
 
     def __getitem__(self, key: int | slice) -> Any:
         """Return the answer for one RoI, or the results of consecutive RoIs."""
-        columns = self._columns
         if isinstance(key, slice):
             first, end, step = key.indices(len(self))
             if step != 1:
                 raise IndexError("a slice of results has step 1")
-            end = max(first, end)
-            low, high = int(self.offsets[first]), int(self.offsets[end])
-            part = {name: columns[name][first:end] for name in _OF_ROIS}
-            part.update({name: columns[name][low:high] for name in _OF_VERTICES})
-            part["offsets"] = self.offsets[first : end + 1] - low
-            return Results(part)
+            return Results(self._columns.slice(first, max(first, end)))
+        columns = self._arrays
         index = range(len(self))[key]
         low, high = int(self.offsets[index]), int(self.offsets[index + 1])
         vertices = zip(*(columns[name][low:high].tolist() for name in _OF_VERTICES))
@@ -173,17 +168,34 @@ class Results:
         if not isinstance(other, Results):
             return NotImplemented
         return all(
-            np.array_equal(column, other._columns[name], equal_nan=column.dtype.kind == "f")
-            for name, column in self._columns.items()
+            np.array_equal(column, other._arrays[name], equal_nan=column.dtype.kind == "f")
+            for name, column in self._arrays.items()
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple:
-        return Results, (self._columns,)
+        return Results, (self._arrays,)
 
     def __repr__(self) -> str:
         return f"<Results: {len(self.z_mm)} vertices in {len(self)} RoIs>"
+
+    def _repr_html_(self) -> str:
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for roi in self:
+                for vertex in roi.vertices:
+                    numbers = (vertex.z_mm, vertex.z_error_mm, vertex.significance)
+                    yield (roi.event_id, *(f"{number:.3f}" for number in numbers), roi.status)
+                if not roi.vertices:
+                    yield (roi.event_id, "", "", "", roi.status)
+
+        counts = np.bincount(self.status_code, minlength=len(STATUSES)).tolist()
+        statuses = [f"{count} {status}" for status, count in zip(STATUSES, counts) if count]
+        about = [f"{len(self)} RoIs", f"{len(self.z_mm)} vertices", *statuses]
+        heads = ("event", "z [mm]", "error [mm]", "significance", "status")
+        left_out = int(np.maximum(np.diff(self.offsets), 1).sum()) - _ROWS
+        more = f"<p>{left_out} more rows</p>" if left_out > 0 else ""
+        return f"<p>{', '.join(about)}</p>{table(heads, islice(rows(), _ROWS))}{more}"
 
     @property
     def status(self) -> np.ndarray:
@@ -204,11 +216,11 @@ class Results:
 
         Equal answers have equal digests, in any order of the RoIs.
         """
-        return _pyzfinder.digest(self._columns)
+        return self._columns.digest()
 
     def to_columns(self) -> dict[str, np.ndarray]:
         """Return all columns by name, without a copy."""
-        return dict(self._columns)
+        return dict(self._arrays)
 
     def to_awkward(self) -> Any:
         """Return an awkward array: a record for each RoI, with a list of records ``vertices``.
@@ -221,7 +233,7 @@ class Results:
         """
         ak = require("awkward", "awkward")
 
-        columns = self._columns
+        columns = self._arrays
         vertices = ak.contents.RecordArray(
             [ak.contents.NumpyArray(columns[name]) for name in _OF_VERTICES],
             list(_OF_VERTICES),
@@ -264,7 +276,7 @@ class Results:
 
         def of_vertices(name: str) -> np.ndarray:
             values = np.full(len(roi), np.nan)
-            values[has_vertex] = self._columns[name][place[has_vertex]]
+            values[has_vertex] = self._arrays[name][place[has_vertex]]
             return values
 
         frame = pd.DataFrame({"event_id": self.event_id[roi], "roi_id": self.roi_id[roi]})
@@ -288,7 +300,7 @@ class Results:
         """
         part = f"{os.fspath(path)}.{os.getpid()}.part"
         try:
-            _pyzfinder.write_parquet(self._columns, part)
+            self._columns.write_parquet(part)
             os.replace(part, path)
         finally:
             if os.path.exists(part):
@@ -296,4 +308,4 @@ class Results:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Export the results as a stream of one Arrow record batch, a row for each RoI."""
-        return _pyzfinder.export_results(self._columns)
+        return export_results(self._columns)

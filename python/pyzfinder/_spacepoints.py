@@ -391,7 +391,9 @@ def _of_columns(
         layers = [columns[name][0][int(columns[name][1][0]) :][:size] for name in of_layers]
         rois = {name: columns[name][0] for name in _ROI_COLUMNS if name in columns}
         if "event_id" in rois:
-            _check_rois({name: _ids(name, _array(name, rois[name])) for name in _IDS if name in rois})
+            _check_rois(
+                {name: _ids(name, _array(name, rois[name])) for name in _IDS if name in rois}
+            )
     else:
         values = [columns[name][0] for name in names]
         if offsets is not None and "event_id" in columns:

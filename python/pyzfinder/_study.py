@@ -323,7 +323,7 @@ def evaluate(
     if len(truth) != len(results):
         raise InputError(f"truth of {len(truth)} RoIs for results of {len(results)}")
     rows, without_truth = _pyzfinder.evaluate(
-        results.to_columns(),
+        results._columns,
         truth.offsets,
         truth.z_mm,
         truth.is_hard_scatter,

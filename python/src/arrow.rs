@@ -1,5 +1,7 @@
 //! The Arrow C data interface: columns in without a copy, and results out.
 
+use std::ops::Range;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -13,17 +15,16 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, ListArray, OffsetSizeTrait, RecordBatch, RecordBatchIterator,
     StringArray, StructArray, UInt64Array,
 };
-use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{DataType, Field, Fields, Schema};
-use numpy::ndarray::ArrayView1;
-use numpy::{Element, PyArray1, PyArrayMethods};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use numpy::Element;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use zfinder::{RoiResult, Vertex};
+use zfinder::{Results, Status};
 
-use crate::columns::event_of;
-use crate::error::{engine_error, input_error};
-use crate::results::from_columns;
+use crate::columns::{borrowed, event_of};
+use crate::error::input_error;
+use crate::results::{Column, ROI_COLUMNS, ResultColumns, TypedColumn, VERTEX_COLUMNS};
 
 const STREAM: &std::ffi::CStr = c"arrow_array_stream";
 const SCHEMA: &std::ffi::CStr = c"arrow_schema";
@@ -31,7 +32,7 @@ const ARRAY: &std::ffi::CStr = c"arrow_array";
 
 /// Keeps the memory of an Arrow array for a numpy array that borrows it.
 #[pyclass(frozen, module = "pyzfinder._pyzfinder")]
-pub(crate) struct ArrowBuffer(#[allow(dead_code, reason = "held for its memory")] ArrayRef);
+pub(crate) struct ArrowBuffer(ArrayRef);
 
 /// Imports the wanted columns of an object with `__arrow_c_stream__` or `__arrow_c_array__`, and
 /// its event number as `event_id`. Returns a dictionary for each record batch: a name, and the
@@ -62,7 +63,7 @@ pub(crate) fn import_arrow<'py>(
 
 #[expect(unsafe_code, reason = "capsules hold pointers")]
 fn record_batches(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
-    let invalid = |error: arrow_schema::ArrowError| input_error(&format!("the Arrow object: {error}"));
+    let invalid = |error: ArrowError| input_error(&format!("the Arrow object: {error}"));
     if object.hasattr("__arrow_c_stream__")? {
         let capsule = object.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
         let stream = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
@@ -102,9 +103,9 @@ fn import_column<'py>(py: Python<'py>, name: &str, column: &ArrayRef) -> PyResul
         name: &str,
         column: &ArrayRef,
     ) -> PyResult<ImportedColumn<'py>> {
-        let list = column.as_list::<O>();
-        let offsets = borrowed(py, list.offsets(), column)?;
-        Ok((values(py, name, list.values())?, Some(offsets)))
+        let owner = Bound::new(py, ArrowBuffer(Arc::clone(column)))?;
+        let offsets = borrowed(&owner, |owner| &owner.0.as_list::<O>().offsets()[..])?;
+        Ok((values(py, name, column.as_list::<O>().values())?, Some(offsets)))
     }
     if column.null_count() > 0 {
         return Err(input_error(&format!("column {name} has {} nulls", column.null_count())));
@@ -117,96 +118,91 @@ fn import_column<'py>(py: Python<'py>, name: &str, column: &ArrayRef) -> PyResul
 }
 
 fn values<'py>(py: Python<'py>, name: &str, column: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
-    fn primitive<'py, T: ArrowPrimitiveType>(py: Python<'py>, column: &ArrayRef) -> PyResult<Bound<'py, PyAny>>
+    fn primitive<'py, T: ArrowPrimitiveType>(owner: &Bound<'py, ArrowBuffer>) -> PyResult<Bound<'py, PyAny>>
     where
         T::Native: Element,
     {
-        borrowed(py, column.as_primitive::<T>().values(), column)
+        borrowed(owner, |owner| &owner.0.as_primitive::<T>().values()[..])
     }
     if column.null_count() > 0 {
         return Err(input_error(&format!("column {name} has {} nulls", column.null_count())));
     }
+    let owner = Bound::new(py, ArrowBuffer(Arc::clone(column)))?;
     match column.data_type() {
-        DataType::Float32 => primitive::<Float32Type>(py, column),
-        DataType::Float64 => primitive::<Float64Type>(py, column),
-        DataType::UInt8 => primitive::<UInt8Type>(py, column),
-        DataType::UInt16 => primitive::<UInt16Type>(py, column),
-        DataType::UInt32 => primitive::<UInt32Type>(py, column),
-        DataType::UInt64 => primitive::<UInt64Type>(py, column),
-        DataType::Int8 => primitive::<Int8Type>(py, column),
-        DataType::Int16 => primitive::<Int16Type>(py, column),
-        DataType::Int32 => primitive::<Int32Type>(py, column),
-        DataType::Int64 => primitive::<Int64Type>(py, column),
+        DataType::Float32 => primitive::<Float32Type>(&owner),
+        DataType::Float64 => primitive::<Float64Type>(&owner),
+        DataType::UInt8 => primitive::<UInt8Type>(&owner),
+        DataType::UInt16 => primitive::<UInt16Type>(&owner),
+        DataType::UInt32 => primitive::<UInt32Type>(&owner),
+        DataType::UInt64 => primitive::<UInt64Type>(&owner),
+        DataType::Int8 => primitive::<Int8Type>(&owner),
+        DataType::Int16 => primitive::<Int16Type>(&owner),
+        DataType::Int32 => primitive::<Int32Type>(&owner),
+        DataType::Int64 => primitive::<Int64Type>(&owner),
         other => Err(input_error(&format!(
             "column {name} is of Arrow type {other}: numbers or lists of numbers are expected"
         ))),
     }
 }
 
-/// Makes a read-only numpy array that borrows a buffer of an Arrow array.
-#[expect(unsafe_code, reason = "numpy borrows memory of Arrow")]
-fn borrowed<'py, T: Element>(py: Python<'py>, values: &[T], owner: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
-    let owner = Bound::new(py, ArrowBuffer(Arc::clone(owner)))?.into_any();
-    // SAFETY: `values` lies in memory that `owner` keeps, does not move, and lives as long as the
-    // numpy array, whose base object is `owner`. Nothing writes to it: Arrow's memory is immutable,
-    // and the array is made read-only below.
-    let array = unsafe { PyArray1::borrow_from_array(&ArrayView1::from(values), owner) };
-    array.try_readwrite().map_err(|error| engine_error(&error.to_string()))?.make_nonwriteable();
-    Ok(array.into_any())
-}
-
 /// Exports results as a stream of one record batch: a row an RoI with the list of its vertices.
 #[pyfunction]
-pub(crate) fn export_results<'py>(py: Python<'py>, columns: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyCapsule>> {
-    let batch = record_batch(&from_columns(columns)?).map_err(|error| engine_error(&error.to_string()))?;
+pub(crate) fn export_results<'py>(py: Python<'py>, columns: &ResultColumns) -> PyResult<Bound<'py, PyCapsule>> {
+    let batch = record_batch(columns).map_err(|error| input_error(&error.to_string()))?;
     let schema = batch.schema();
     let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
     PyCapsule::new_with_value(py, stream, STREAM)
 }
 
-fn record_batch(results: &[RoiResult]) -> Result<RecordBatch, arrow_schema::ArrowError> {
-    let vertices: Vec<&Vertex> = results.iter().flat_map(|result| &result.vertices).collect();
-    let number = |value: fn(&Vertex) -> f64| {
-        Arc::new(Float64Array::from_iter_values(vertices.iter().map(|&vertex| value(vertex)))) as ArrayRef
+fn record_batch(columns: &ResultColumns) -> Result<RecordBatch, ArrowError> {
+    let export = |(name, column): &(&'static str, TypedColumn), range: &Range<usize>| {
+        let array = export_column(&columns.results, column, range);
+        let is_nullable = matches!(column, TypedColumn::OptionalNumbers(_));
+        let name = if let TypedColumn::Statuses(_) = column { "status" } else { *name };
+        (Field::new(name, array.data_type().clone(), is_nullable), array)
     };
-    let optional = |value: fn(&Vertex) -> Option<f64>| {
-        Arc::new(Float64Array::from_iter(vertices.iter().map(|&vertex| value(vertex)))) as ArrayRef
-    };
-    let of_vertices: [(&str, bool, ArrayRef); 7] = [
-        ("z_mm", false, number(|vertex| vertex.z_mm)),
-        ("z_error_mm", false, number(|vertex| vertex.z_error_mm)),
-        ("weight", false, number(|vertex| vertex.weight)),
-        ("pairs", false, Arc::new(UInt64Array::from_iter_values(vertices.iter().map(|vertex| vertex.pairs)))),
-        ("rank", false, number(|vertex| vertex.rank)),
-        ("significance", true, optional(|vertex| vertex.significance)),
-        ("background", true, optional(|vertex| vertex.background)),
-    ];
-    let field =
-        |(name, nullable, array): &(&str, bool, ArrayRef)| Field::new(*name, array.data_type().clone(), *nullable);
-    let fields: Fields = of_vertices.iter().map(field).collect();
-    let items = StructArray::try_new_with_length(
-        fields.clone(),
-        of_vertices.into_iter().map(|(.., array)| array).collect(),
-        None::<NullBuffer>,
-        vertices.len(),
-    )?;
-    let offsets = OffsetBuffer::<i32>::from_lengths(results.iter().map(|result| result.vertices.len()));
-    let item = Arc::new(Field::new("item", DataType::Struct(fields), false));
-    let lists = ListArray::try_new(item, offsets, Arc::new(items), None)?;
-    let ids = |value: fn(&RoiResult) -> u64| {
-        Arc::new(UInt64Array::new(ScalarBuffer::from_iter(results.iter().map(value)), None)) as ArrayRef
-    };
-    let status = StringArray::from_iter_values(results.iter().map(|result| result.status.as_str()));
-    let of_rois: [(&str, ArrayRef); 7] = [
-        ("event_id", ids(|result| result.id.event_id)),
-        ("roi_id", ids(|result| result.id.roi_id)),
-        ("status", Arc::new(status)),
-        ("spacepoints", ids(|result| result.spacepoints as u64)),
-        ("outside_window", ids(|result| result.outside_window as u64)),
-        ("fallback", Arc::new(BooleanArray::from_iter(results.iter().map(|result| Some(result.fallback))))),
-        ("vertices", Arc::new(lists)),
-    ];
-    let field = |(name, array): &(&str, ArrayRef)| Field::new(*name, array.data_type().clone(), false);
-    let schema = Schema::new(of_rois.iter().map(field).collect::<Vec<_>>());
-    RecordBatch::try_new(Arc::new(schema), of_rois.into_iter().map(|(_, array)| array).collect())
+    let (fields, arrays): (Vec<_>, _) = VERTEX_COLUMNS.iter().map(|column| export(column, &columns.vertices)).unzip();
+    let vertices = StructArray::try_new(fields.into(), arrays, None)?;
+    let offset = |&offset: &i64| i32::try_from(offset);
+    let offsets: Result<ScalarBuffer<i32>, _> = columns.offsets().iter().map(offset).collect();
+    let offsets = offsets.map_err(|_| ArrowError::OffsetOverflowError(vertices.len()))?;
+    let item = Arc::new(Field::new("item", vertices.data_type().clone(), false));
+    let lists = ListArray::try_new(item, OffsetBuffer::new(offsets), Arc::new(vertices), None)?;
+    let (mut fields, mut arrays): (Vec<_>, Vec<_>) =
+        ROI_COLUMNS.iter().map(|column| export(column, &columns.rois)).unzip();
+    fields.push(Field::new("vertices", lists.data_type().clone(), false));
+    arrays.push(Arc::new(lists) as ArrayRef);
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+}
+
+/// Exports a part of a column. Numbers are borrowed; flags, which are bits in Arrow, and words of
+/// statuses are copied.
+fn export_column(results: &Arc<Results>, column: &TypedColumn, range: &Range<usize>) -> ArrayRef {
+    match column {
+        TypedColumn::Statuses(_) => {
+            let statuses = &results.statuses()[range.clone()];
+            Arc::new(StringArray::from_iter_values(statuses.iter().map(|&status| Status::as_str(status))))
+        }
+        TypedColumn::Flags(column) => Arc::new(BooleanArray::from(column(results)[range.clone()].to_vec())),
+        TypedColumn::Counts(column) => Arc::new(UInt64Array::new(export_buffer(results, *column, range), None)),
+        TypedColumn::Numbers(column) => Arc::new(Float64Array::new(export_buffer(results, *column, range), None)),
+        TypedColumn::OptionalNumbers(column) => {
+            let values = export_buffer(results, *column, range);
+            let nulls: NullBuffer = values.iter().map(|value| !value.is_nan()).collect();
+            Arc::new(Float64Array::new(values, Some(nulls)))
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "Arrow borrows memory of results")]
+fn export_buffer<T: ArrowNativeType>(
+    results: &Arc<Results>,
+    column: Column<T>,
+    range: &Range<usize>,
+) -> ScalarBuffer<T> {
+    let values = &column(results)[range.clone()];
+    let (start, bytes) = (NonNull::from(values).cast(), size_of_val(values));
+    // SAFETY: `values` lies in memory of `results`, which the buffer keeps. Nobody changes or moves
+    // it, because an `Arc` that is shared gives no mutable access.
+    ScalarBuffer::from(unsafe { Buffer::from_custom_allocation(start, bytes, Arc::clone(results) as _) })
 }

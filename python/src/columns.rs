@@ -3,14 +3,17 @@
 use std::sync::{Mutex, PoisonError};
 
 use column_names::{lookalike, refusal};
-use numpy::PyReadonlyArray1;
+use numpy::ndarray::ArrayView1;
+use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::PyDict;
 use zfinder::{PhiWindow, RoiDescriptor, RoiId};
 use zfinder_io::RoiSet;
 
-use crate::error::input_error;
+use crate::error::{engine_error, input_error};
 
 /// Returns the name of the event number.
 ///
@@ -118,14 +121,28 @@ impl LayerColumn<'_> {
 }
 
 /// Returns the elements of a contiguous column.
-pub(crate) fn slice<'a, T: numpy::Element>(column: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
+pub(crate) fn slice<'a, T: Element>(column: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
     column.as_slice().map_err(|_| PyTypeError::new_err("a contiguous column is expected"))
 }
 
 /// Returns the elements of three contiguous columns.
-pub(crate) fn slices<'a, T: numpy::Element>(columns: &'a [PyReadonlyArray1<'_, T>; 3]) -> PyResult<[&'a [T]; 3]> {
+pub(crate) fn slices<'a, T: Element>(columns: &'a [PyReadonlyArray1<'_, T>; 3]) -> PyResult<[&'a [T]; 3]> {
     let [a, b, c] = columns;
     Ok([slice(a)?, slice(b)?, slice(c)?])
+}
+
+/// Makes a read-only numpy array that borrows a column of `owner` and keeps it.
+#[expect(unsafe_code, reason = "numpy borrows memory of Rust")]
+pub(crate) fn borrowed<'py, O: PyClass<Frozen = True> + Sync, T: Element>(
+    owner: &Bound<'py, O>,
+    column: impl for<'a> FnOnce(&'a O) -> &'a [T],
+) -> PyResult<Bound<'py, PyAny>> {
+    let values = ArrayView1::from(column(owner.get()));
+    // SAFETY: the values live as long as `owner`, which is the base object of the array. They do
+    // not move or change: the class of `owner` is frozen, and the array becomes read-only below.
+    let array = unsafe { PyArray1::borrow_from_array(&values, owner.clone().into_any()) };
+    array.try_readwrite().map_err(|error| engine_error(&error.to_string()))?.make_nonwriteable();
+    Ok(array.into_any())
 }
 
 /// Reads the offsets of RoIs. The library checks that they ascend.
@@ -140,7 +157,7 @@ pub(crate) fn offsets(column: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>
 /// `roi_id`, `phi_min`, `phi_max`, `eta`, `z_min`, `z_max`. NaN in a window or a range stands for
 /// none.
 pub(crate) fn descriptors(columns: &Bound<'_, PyDict>, count: usize) -> PyResult<Vec<RoiDescriptor>> {
-    fn column<'py, T: numpy::Element>(
+    fn column<'py, T: Element>(
         columns: &Bound<'py, PyDict>,
         name: &str,
         count: usize,

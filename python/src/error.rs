@@ -77,7 +77,7 @@ impl IntoException for zfinder_study::Error {
     }
 }
 
-impl IntoException for zfinder::kernel_host::Error {
+impl IntoException for zfinder::gpu::kernel_host::Error {
     fn into_exception(self) -> PyErr {
         engine_error(&self.to_string())
     }

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use zfinder::{
-    AdapterChoice, BatchView, Columns, Coordinate, Engine, Region, Reproducibility, RoiBatch, RoiDescriptor, RoiResult,
-    ZFinder,
-};
+use zfinder::columns::Coordinate;
+use zfinder::gpu::AdapterChoice;
+use zfinder::region::Region;
+use zfinder::thesis::Accumulate;
+use zfinder::{BatchView, Columns, Engine, Reproducibility, Results, RoiBatch, RoiDescriptor, ZFinder};
 use zfinder_study::inspect::Inspect;
 
 use crate::columns::{Coordinates, LayerColumn, descriptors, offsets, slices};
@@ -19,7 +20,7 @@ use crate::error::{IntoException, config_error, engine_error, input_error};
 use crate::objects::Objects;
 use crate::options::{parse_config, parse_detector};
 use crate::pool::detached;
-use crate::results::to_columns;
+use crate::results::ResultColumns;
 
 /// Duration of a part of a batch, after which signals are checked.
 const PART: Duration = Duration::from_millis(250);
@@ -84,7 +85,7 @@ impl Core {
         let is_reference = engine == Engine::Reference;
         let mut builder = ZFinder::builder(parse_detector("detector", detector)?).config(parse_config(config)?);
         builder = builder.engine(engine).precision(parse(precision)?);
-        builder = builder.accumulate(parse(accumulate)?).encoding(parse(encoding)?);
+        builder = builder.thesis(parse::<Accumulate>(accumulate)?).encoding(parse(encoding)?);
         if let Some(threads) = threads {
             let threads = NonZeroUsize::new(threads)
                 .ok_or_else(|| config_error("option `threads`: 0 must be a whole number, 1 and above"))?;
@@ -139,7 +140,7 @@ impl Core {
         cancel: Option<Py<Cancel>>,
         objects: Option<Objects<'py>>,
         worker: Option<usize>,
-    ) -> PyResult<Bound<'py, PyDict>> {
+    ) -> PyResult<ResultColumns> {
         let results = with_batch(py, is_cartesian, &coordinates, &layer, &offsets, rois, |batch| {
             let cancel = cancel.as_ref().map(Py::get);
             let Some(objects) = objects else { return self.search(py, batch, cancel, worker) };
@@ -147,7 +148,7 @@ impl Core {
             let selected = detached(py, || Region::select_batch(batch, &regions))?;
             self.search(py, (&selected.map_err(IntoException::into_exception)?).into(), cancel, worker)
         })?;
-        to_columns(py, &results)
+        Ok(results.into())
     }
 
     /// Returns the histogram of one RoI: lower edge, width of a bin, weights, sums of z, pairs, and
@@ -162,16 +163,15 @@ impl Core {
         offsets: PyReadonlyArray1<'py, i64>,
         rois: &Bound<'py, PyDict>,
         index: usize,
-    ) -> PyResult<(Bound<'py, PyDict>, Option<Bound<'py, PyDict>>)> {
+    ) -> PyResult<(ResultColumns, Option<Bound<'py, PyDict>>)> {
         let inspection = with_batch(py, is_cartesian, &coordinates, &layer, &offsets, rois, |batch| {
             if index >= batch.len() {
                 return Err(input_error(&format!("RoI {index} of {}", batch.len())));
             }
             detached(py, || self.finder.inspect(batch.roi(index)))?.map_err(IntoException::into_exception)
         })?;
-        let found = to_columns(py, std::slice::from_ref(&inspection.result))?;
         if inspection.histograms.is_empty() {
-            return Ok((found, None));
+            return Ok((inspection.results().into(), None));
         }
         let histogram = inspection.histogram();
         let columns = PyDict::new(py);
@@ -183,7 +183,7 @@ impl Core {
         columns.set_item("weights", histogram.weights.into_pyarray(py))?;
         columns.set_item("z_sums_mm", histogram.z_sums_mm.into_pyarray(py))?;
         columns.set_item("pairs", histogram.pairs.into_pyarray(py))?;
-        Ok((found, Some(columns)))
+        Ok((inspection.results().into(), Some(columns)))
     }
 }
 
@@ -195,9 +195,8 @@ impl Core {
         batch: BatchView<'_>,
         cancel: Option<&Cancel>,
         worker: Option<usize>,
-    ) -> PyResult<Vec<RoiResult>> {
-        let mut results = Vec::with_capacity(batch.len());
-        let (mut first, mut found) = (0, Vec::new());
+    ) -> PyResult<Results> {
+        let (mut results, mut found, mut first) = (Results::new(), Results::new(), 0);
         while first < batch.len() {
             let budget = self.part_cost.load(Ordering::Relaxed);
             let (end, cost) = end_of_part(batch, first, budget);
@@ -215,7 +214,11 @@ impl Core {
                 let part_cost = scaled.clamp(FIRST_PART_REFERENCE, budget.saturating_mul(GROWTH));
                 self.part_cost.store(part_cost, Ordering::Relaxed);
             }
-            results.append(&mut found);
+            if first == 0 {
+                results = std::mem::take(&mut found);
+            } else {
+                results.append(&found, 0..found.len());
+            }
             first = end;
             py.check_signals()?;
             if cancel.is_some_and(|cancel| cancel.0.load(Ordering::Relaxed)) {
@@ -237,7 +240,7 @@ fn end_of_part(batch: BatchView<'_>, first: usize, budget: usize) -> (usize, usi
         end += 1;
     }
     let rest = batch.rois(end..batch.len());
-    let rest_cost = rest.spacepoints() + ROI * rest.len();
+    let rest_cost = rest.count_spacepoints() + ROI * rest.len();
     if rest_cost < budget / 2 { (batch.len(), cost + rest_cost) } else { (end, cost) }
 }
 

@@ -37,7 +37,7 @@ mod _pyzfinder {
         keys, presets,
     };
     #[pymodule_export]
-    use super::results::{digest, empty_results, write_parquet};
+    use super::results::{ResultColumns, statuses};
     #[pymodule_export]
     use super::study::{evaluate, simulate};
 

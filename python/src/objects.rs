@@ -2,7 +2,8 @@
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use zfinder::{Calorimeter, Config, ObjectKind, Region, SeedObject};
+use zfinder::Config;
+use zfinder::region::{Calorimeter, ObjectKind, Region, SeedObject};
 
 use crate::columns::{offsets, slice};
 use crate::error::{IntoException, config_error, input_error};

@@ -2,8 +2,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use zfinder::config::{ConfigChanges, Key};
-use zfinder::{Config, Detector, Engine, LayerKind, Preset};
+use zfinder::config::{ConfigChanges, Key, Kind, Word};
+use zfinder::detector::{Layer, LayerKind, Sensor};
+use zfinder::gpu::AdapterSummary;
+use zfinder::{Config, Detector, Engine, Preset};
 
 use crate::error::{IntoException, config_error};
 
@@ -39,11 +41,29 @@ pub(crate) fn keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         let form = PyDict::new(py);
         form.set_item("name", key.name)?;
         form.set_item("group", key.group.as_str())?;
+        form.set_item("type", python_type(key.kind))?;
         form.set_item("values", key.range())?;
         form.set_item("meaning", key.summary())?;
         Ok(form)
     };
     Config::KEYS.iter().map(form).collect()
+}
+
+/// Returns the annotation of a key's values in Python.
+fn python_type(kind: Kind) -> String {
+    let literal = |words: &[Word]| {
+        let words: Vec<_> = words.iter().map(|word| format!("\"{}\"", word.word)).collect();
+        format!("Literal[{}]", words.join(", "))
+    };
+    match kind {
+        Kind::Flag => "bool".into(),
+        Kind::Whole { optional, .. } => if optional { "int | None" } else { "int" }.into(),
+        Kind::Real { .. } => "float".into(),
+        Kind::Pair { .. } => "list[float]".into(),
+        Kind::Word(words) => literal(words),
+        Kind::WholeOrWord(words) => format!("int | {}", literal(words)),
+        _ => "object".into(),
+    }
 }
 
 /// Returns the names of the built-in detectors.
@@ -95,7 +115,7 @@ pub(crate) fn detector(what: &str, text: &str) -> PyResult<(String, String)> {
 #[pyfunction]
 pub(crate) fn detector_layers<'py>(py: Python<'py>, toml: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let detector = parse_detector("detector", toml)?;
-    let layer = |layer: &zfinder::Layer| {
+    let layer = |layer: &Layer| {
         let keys = PyDict::new(py);
         match layer.kind {
             LayerKind::Barrel { radius_mm } => {
@@ -108,7 +128,7 @@ pub(crate) fn detector_layers<'py>(py: Python<'py>, toml: &str) -> PyResult<Vec<
                 keys.set_item("r_max_mm", r_max_mm)?;
             }
         }
-        keys.set_item("sensor", layer.sensor.map(zfinder::Sensor::as_str))?;
+        keys.set_item("sensor", layer.sensor.map(Sensor::as_str))?;
         keys.set_item("ids", layer.ids.clone())?;
         Ok(keys)
     };
@@ -118,8 +138,8 @@ pub(crate) fn detector_layers<'py>(py: Python<'py>, toml: &str) -> PyResult<Vec<
 /// Returns the adapters of this machine, each as a dictionary.
 #[pyfunction]
 pub(crate) fn adapters(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let adapters = py.detach(zfinder::adapters).map_err(IntoException::into_exception)?;
-    let adapter = |adapter: &zfinder::AdapterSummary| {
+    let adapters = py.detach(zfinder::gpu::adapters).map_err(IntoException::into_exception)?;
+    let adapter = |adapter: &AdapterSummary| {
         let keys = PyDict::new(py);
         keys.set_item("index", adapter.index)?;
         keys.set_item("name", &adapter.name)?;

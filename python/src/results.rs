@@ -1,133 +1,248 @@
-//! Answers as flat columns.
+//! Answers as flat columns that numpy and Arrow borrow.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::{Element, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use zfinder::{RoiId, RoiResult, Status, Vertex};
+use zfinder::results::RoiSummary;
+use zfinder::{Results, RoiId, RoiResult, Status, Vertex};
 use zfinder_io::{AnswerDigest, ParquetVertices};
 
-use crate::columns::slice;
+use crate::columns::{borrowed, slice};
 use crate::error::{IntoException, file_error, input_error};
 
-/// Turns answers into a dictionary of columns: one element an RoI (`event_id`, `roi_id`, `status`,
-/// `spacepoints`, `outside_window`, `fallback`), the `offsets` of the RoIs' vertices, and one
-/// element a vertex.
-pub(crate) fn to_columns<'py>(py: Python<'py>, results: &[RoiResult]) -> PyResult<Bound<'py, PyDict>> {
-    let columns = PyDict::new(py);
-    let of_rois = |value: fn(&RoiResult) -> u64| results.iter().map(value).collect::<Vec<u64>>().into_pyarray(py);
-    columns.set_item("event_id", of_rois(|result| result.id.event_id))?;
-    columns.set_item("roi_id", of_rois(|result| result.id.roi_id))?;
-    let code = |result: &RoiResult| {
-        let code = Status::ALL.iter().position(|&status| status == result.status);
-        code.map(|code| code as u8).ok_or_else(|| input_error("a status that this version of pyzfinder does not know"))
-    };
-    columns.set_item("status_code", results.iter().map(code).collect::<PyResult<Vec<u8>>>()?.into_pyarray(py))?;
-    columns.set_item("spacepoints", of_rois(|result| result.spacepoints as u64))?;
-    columns.set_item("outside_window", of_rois(|result| result.outside_window as u64))?;
-    columns.set_item("fallback", results.iter().map(|result| result.fallback).collect::<Vec<_>>().into_pyarray(py))?;
-    let mut offsets = Vec::with_capacity(results.len() + 1);
-    offsets.push(0i64);
-    let mut end = 0;
-    for result in results {
-        end += result.vertices.len();
-        offsets.push(end as i64);
-    }
-    columns.set_item("offsets", offsets.into_pyarray(py))?;
-    let of_vertices = |value: fn(&Vertex) -> f64| {
-        let mut column = Vec::with_capacity(end);
-        column.extend(results.iter().flat_map(|result| &result.vertices).map(value));
-        column.into_pyarray(py)
-    };
-    columns.set_item("z_mm", of_vertices(|vertex| vertex.z_mm))?;
-    columns.set_item("z_error_mm", of_vertices(|vertex| vertex.z_error_mm))?;
-    columns.set_item("weight", of_vertices(|vertex| vertex.weight))?;
-    let pairs: Vec<u64> = results.iter().flat_map(|result| &result.vertices).map(|vertex| vertex.pairs).collect();
-    columns.set_item("pairs", pairs.into_pyarray(py))?;
-    columns.set_item("rank", of_vertices(|vertex| vertex.rank))?;
-    columns.set_item("significance", of_vertices(|vertex| vertex.significance.unwrap_or(f64::NAN)))?;
-    columns.set_item("background", of_vertices(|vertex| vertex.background.unwrap_or(f64::NAN)))?;
-    Ok(columns)
+/// Reads a column of all RoIs or of all vertices.
+pub(crate) type Column<T> = fn(&Results) -> &[T];
+
+/// A column by the type of its elements.
+pub(crate) enum TypedColumn {
+    /// `Status::code`.
+    Statuses(Column<u8>),
+    Flags(Column<bool>),
+    Counts(Column<u64>),
+    Numbers(Column<f64>),
+    /// Numbers, or NaN where unknown.
+    OptionalNumbers(Column<f64>),
 }
 
-/// Turns columns back into answers.
-pub(crate) fn from_columns(columns: &Bound<'_, PyDict>) -> PyResult<Vec<RoiResult>> {
-    fn column<T: numpy::Element + Clone>(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<T>> {
-        let column: PyReadonlyArray1<'_, T> =
-            columns.get_item(name)?.ok_or_else(|| input_error(&format!("results without {name}")))?.extract()?;
-        Ok(slice(&column)?.to_vec())
+use TypedColumn::{Counts, Flags, Numbers, OptionalNumbers, Statuses};
+
+/// The columns with an element for each RoI.
+pub(crate) const ROI_COLUMNS: &[(&str, TypedColumn)] = &[
+    ("event_id", Counts(Results::event_ids)),
+    ("roi_id", Counts(Results::roi_ids)),
+    ("status_code", Statuses(Results::status_codes)),
+    ("spacepoints", Counts(Results::spacepoint_counts)),
+    ("outside_window", Counts(Results::outside_window)),
+    ("fallback", Flags(Results::is_fallback)),
+];
+
+/// The columns with an element for each vertex.
+pub(crate) const VERTEX_COLUMNS: &[(&str, TypedColumn)] = &[
+    ("z_mm", Numbers(|results| results.vertices().z_mm())),
+    ("z_error_mm", Numbers(|results| results.vertices().z_error_mm())),
+    ("weight", Numbers(|results| results.vertices().weight())),
+    ("pairs", Counts(|results| results.vertices().pairs())),
+    ("rank", Numbers(|results| results.vertices().rank())),
+    ("significance", OptionalNumbers(|results| results.vertices().significance())),
+    ("background", OptionalNumbers(|results| results.vertices().background())),
+];
+
+// `offsets` are i64 in Python, and of the same memory.
+const _: () = assert!(size_of::<usize>() == size_of::<i64>(), "a platform of 64 bits");
+
+/// Returns the words of statuses, by code.
+#[pyfunction]
+pub(crate) fn statuses() -> Vec<&'static str> {
+    Status::ALL.iter().map(|status| status.as_str()).collect()
+}
+
+/// The answers to consecutive RoIs. Slices share one `Results`.
+#[pyclass(frozen, module = "pyzfinder._pyzfinder")]
+pub(crate) struct ResultColumns {
+    pub(crate) results: Arc<Results>,
+    pub(crate) rois: Range<usize>,
+    pub(crate) vertices: Range<usize>,
+    /// The offsets of the RoIs' vertices, if the first vertex is not the first one of `results`.
+    rebased_offsets: Option<Vec<usize>>,
+}
+
+#[pymethods]
+impl ResultColumns {
+    /// Copies columns that `arrays` returned, perhaps in another process.
+    #[new]
+    fn new(columns: &Bound<'_, PyDict>) -> PyResult<Self> {
+        fn column<T: Element + Clone>(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<T>> {
+            let column = columns.get_item(name)?.ok_or_else(|| input_error(&format!("results without {name}")))?;
+            Ok(slice(&column.extract::<PyReadonlyArray1<'_, T>>()?)?.to_vec())
+        }
+        let counts = |name| column::<u64>(columns, name);
+        let numbers = |name| column::<f64>(columns, name);
+        let (event_id, roi_id, offsets) = (counts("event_id")?, counts("roi_id")?, column::<i64>(columns, "offsets")?);
+        let (status, fallback) = (column::<u8>(columns, "status_code")?, column::<bool>(columns, "fallback")?);
+        let (spacepoints, outside_window) = (counts("spacepoints")?, counts("outside_window")?);
+        let (z_mm, z_error_mm, weight) = (numbers("z_mm")?, numbers("z_error_mm")?, numbers("weight")?);
+        let (pairs, rank) = (counts("pairs")?, numbers("rank")?);
+        let (significance, background) = (numbers("significance")?, numbers("background")?);
+        let rois = event_id.len();
+        let ends = offsets.len().wrapping_sub(1);
+        let of_rois = [roi_id.len(), spacepoints.len(), outside_window.len(), fallback.len(), status.len(), ends];
+        let of_vertices =
+            [z_error_mm.len(), weight.len(), rank.len(), significance.len(), background.len(), pairs.len()];
+        if of_rois.iter().any(|&length| length != rois) || of_vertices.iter().any(|&length| length != z_mm.len()) {
+            return Err(input_error("columns of results that differ in length"));
+        }
+        let known = |value: f64| Some(value).filter(|value| !value.is_nan());
+        let vertex = |index: usize| {
+            let mut vertex = Vertex::at(z_mm[index]);
+            vertex.z_error_mm = z_error_mm[index];
+            vertex.weight = weight[index];
+            vertex.pairs = pairs[index];
+            vertex.rank = rank[index];
+            vertex.significance = known(significance[index]);
+            vertex.background = known(background[index]);
+            vertex
+        };
+        let wrong_offsets = || input_error("offsets of results that do not ascend from 0 to the number of vertices");
+        let (mut results, mut first) = (Results::new(), 0);
+        for roi in 0..rois {
+            let status = Status::ALL.get(usize::from(status[roi]));
+            let status = status.ok_or_else(|| input_error("results with an unknown status"))?;
+            let mut summary = RoiSummary::new(RoiId { event_id: event_id[roi], roi_id: roi_id[roi] }, *status);
+            summary.spacepoints = spacepoints[roi];
+            summary.outside_window = outside_window[roi];
+            summary.is_fallback = fallback[roi];
+            let end = usize::try_from(offsets[roi + 1]).ok().filter(|end| (first..=z_mm.len()).contains(end));
+            let end = end.ok_or_else(wrong_offsets)?;
+            results.push(summary, (first..end).map(vertex));
+            first = end;
+        }
+        if offsets[0] != 0 || first != z_mm.len() {
+            return Err(wrong_offsets());
+        }
+        Ok(results.into())
     }
-    let [event_id, roi_id, spacepoints, outside_window] =
-        ["event_id", "roi_id", "spacepoints", "outside_window"].map(|name| column::<u64>(columns, name));
-    let (event_id, roi_id, spacepoints, outside_window) = (event_id?, roi_id?, spacepoints?, outside_window?);
-    let (status, offsets) = (column::<u8>(columns, "status_code")?, column::<i64>(columns, "offsets")?);
-    let fallback = column::<bool>(columns, "fallback")?;
-    let [z_mm, z_error_mm, weight, rank, significance, background] =
-        ["z_mm", "z_error_mm", "weight", "rank", "significance", "background"].map(|name| column::<f64>(columns, name));
-    let (z_mm, z_error_mm, weight, rank) = (z_mm?, z_error_mm?, weight?, rank?);
-    let (significance, background, pairs) = (significance?, background?, column::<u64>(columns, "pairs")?);
-    let rois = event_id.len();
-    let broken = || input_error("columns of results that differ in length");
-    let ends = offsets.len().wrapping_sub(1);
-    let of_rois = [roi_id.len(), spacepoints.len(), outside_window.len(), fallback.len(), status.len(), ends];
-    let of_vertices = [z_error_mm.len(), weight.len(), rank.len(), significance.len(), background.len(), pairs.len()];
-    if of_rois.iter().any(|&length| length != rois) || of_vertices.iter().any(|&length| length != z_mm.len()) {
-        return Err(broken());
-    }
-    let known = |value: f64| Some(value).filter(|value| !value.is_nan());
-    let vertex = |index: usize| Vertex {
-        z_mm: z_mm[index],
-        z_error_mm: z_error_mm[index],
-        weight: weight[index],
-        pairs: pairs[index],
-        rank: rank[index],
-        significance: known(significance[index]),
-        background: known(background[index]),
-    };
-    (0..rois)
-        .map(|roi| {
-            let ends = [offsets[roi], offsets[roi + 1]].map(|offset| usize::try_from(offset).ok());
-            let (Some(first), Some(end)) = ends.into() else { return Err(broken()) };
-            if first > end || end > z_mm.len() {
-                return Err(broken());
-            }
-            Ok(RoiResult {
-                id: RoiId { event_id: event_id[roi], roi_id: roi_id[roi] },
-                vertices: (first..end).map(vertex).collect(),
-                status: *Status::ALL.get(usize::from(status[roi])).ok_or_else(broken)?,
-                spacepoints: spacepoints[roi] as usize,
-                outside_window: outside_window[roi] as usize,
-                fallback: fallback[roi],
-            })
+
+    /// Joins the answers of parts, in this order.
+    #[staticmethod]
+    fn concatenate(py: Python<'_>, parts: Vec<Py<Self>>) -> Self {
+        let parts: Vec<&Self> = parts.iter().map(Py::get).collect();
+        py.detach(|| {
+            let mut results = Results::new();
+            parts.iter().for_each(|part| results.append(&part.results, part.rois.clone()));
+            results.into()
         })
-        .collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.rois.len()
+    }
+
+    /// Returns the answers to the RoIs from `first` up to `end`.
+    fn slice(&self, first: usize, end: usize) -> Self {
+        let end = end.min(self.rois.len());
+        let start = self.rois.start;
+        Self::of_rois(Arc::clone(&self.results), start + first.min(end)..start + end)
+    }
+
+    /// Returns the columns by name: read-only arrays that keep these answers.
+    fn arrays<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        fn array<'py, T: Element>(
+            owner: &Bound<'py, ResultColumns>,
+            range: &Range<usize>,
+            column: Column<T>,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            borrowed(owner, |columns| &column(&columns.results)[range.clone()])
+        }
+        let arrays = PyDict::new(slf.py());
+        for (name, column, range) in slf.get().columns() {
+            let array = match column {
+                Statuses(column) => array(slf, range, *column),
+                Flags(column) => array(slf, range, *column),
+                Counts(column) => array(slf, range, *column),
+                Numbers(column) | OptionalNumbers(column) => array(slf, range, *column),
+            };
+            arrays.set_item(name, array?)?;
+        }
+        arrays.set_item("offsets", borrowed(slf, Self::offsets)?)?;
+        Ok(arrays)
+    }
+
+    /// Returns the address of the first element of each column, which tests compare with arrays.
+    fn _addresses<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        fn address<T>(results: &Results, range: &Range<usize>, column: Column<T>) -> usize {
+            column(results)[range.clone()].as_ptr().addr()
+        }
+        let addresses = PyDict::new(py);
+        for (name, column, range) in self.columns() {
+            let address = match column {
+                Statuses(column) => address(&self.results, range, *column),
+                Flags(column) => address(&self.results, range, *column),
+                Counts(column) => address(&self.results, range, *column),
+                Numbers(column) | OptionalNumbers(column) => address(&self.results, range, *column),
+            };
+            addresses.set_item(name, address)?;
+        }
+        addresses.set_item("offsets", self.offsets().as_ptr().addr())?;
+        Ok(addresses)
+    }
+
+    /// Returns the digest of the answers that `zfinder find --digest` prints.
+    fn digest(&self, py: Python<'_>) -> String {
+        py.detach(|| {
+            let mut digest = AnswerDigest::default();
+            digest.extend(self.iter());
+            digest.to_string()
+        })
+    }
+
+    /// Writes the answers as `zfinder find` does: a row a vertex, in Parquet.
+    fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| {
+            let file = File::create(&path).map_err(|error| file_error(&format!("{}: {error}", path.display())))?;
+            let mut writer = ParquetVertices::new(file, &path).map_err(IntoException::into_exception)?;
+            self.iter().try_for_each(|roi| writer.write(roi)).map_err(IntoException::into_exception)?;
+            writer.finish().map_err(IntoException::into_exception)?;
+            Ok(())
+        })
+    }
 }
 
-/// Writes results as `zfinder find` does: a row a vertex, in Parquet.
-#[pyfunction]
-pub(crate) fn write_parquet(py: Python<'_>, columns: &Bound<'_, PyDict>, path: PathBuf) -> PyResult<()> {
-    let results = from_columns(columns)?;
-    py.detach(|| {
-        let file = File::create(&path).map_err(|error| file_error(&format!("{}: {error}", path.display())))?;
-        let mut writer = ParquetVertices::new(file, &path).map_err(IntoException::into_exception)?;
-        results.iter().try_for_each(|result| writer.write(result)).map_err(IntoException::into_exception)?;
-        writer.finish().map_err(IntoException::into_exception)?;
-        Ok(())
-    })
+impl ResultColumns {
+    fn of_rois(results: Arc<Results>, rois: Range<usize>) -> Self {
+        let offsets = &results.offsets()[rois.start..=rois.end];
+        let vertices = offsets[0]..offsets[rois.len()];
+        let rebased = || offsets.iter().map(|offset| offset - vertices.start).collect();
+        let rebased_offsets = (vertices.start > 0).then(rebased);
+        Self { results, rois, vertices, rebased_offsets }
+    }
+
+    /// Returns the answers by RoI.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = RoiResult<'_>> {
+        self.rois.clone().map(|roi| self.results.roi(roi))
+    }
+
+    /// Returns the offsets of the RoIs' vertices. The first is 0.
+    pub(crate) fn offsets(&self) -> &[i64] {
+        let own = || &self.results.offsets()[self.rois.start..=self.rois.end];
+        bytemuck::cast_slice(self.rebased_offsets.as_deref().unwrap_or_else(own))
+    }
+
+    /// Returns the name of each column, the column, and which of its elements are of these RoIs.
+    fn columns(&self) -> impl Iterator<Item = (&'static str, &'static TypedColumn, &Range<usize>)> {
+        let of_rois = ROI_COLUMNS.iter().map(|(name, column)| (*name, column, &self.rois));
+        let of_vertices = VERTEX_COLUMNS.iter().map(|(name, column)| (*name, column, &self.vertices));
+        of_rois.chain(of_vertices)
+    }
 }
 
-/// Returns the columns of no RoI.
-#[pyfunction]
-pub(crate) fn empty_results(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    to_columns(py, &[])
-}
-
-/// Returns the digest of answers that `zfinder find --digest` prints.
-#[pyfunction]
-pub(crate) fn digest(columns: &Bound<'_, PyDict>) -> PyResult<String> {
-    let mut digest = AnswerDigest::default();
-    from_columns(columns)?.iter().for_each(|result| digest.add(result));
-    Ok(digest.to_string())
+impl From<Results> for ResultColumns {
+    fn from(results: Results) -> Self {
+        let rois = 0..results.len();
+        Self::of_rois(Arc::new(results), rois)
+    }
 }

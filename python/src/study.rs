@@ -11,7 +11,7 @@ use crate::columns::slice;
 use crate::error::{IntoException, config_error, input_error};
 use crate::files::{SpacepointColumns, truth_columns};
 use crate::pool::detached;
-use crate::results::from_columns;
+use crate::results::ResultColumns;
 
 /// Sets a knob of a simulation. Returns whether there is such a knob.
 fn set(simulation: &mut Simulation, knob: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -125,7 +125,7 @@ fn figures_to_dict<'py>(py: Python<'py>, figures: &Figures) -> PyResult<Bound<'p
 #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub(crate) fn evaluate<'py>(
     py: Python<'py>,
-    results: &Bound<'py, PyDict>,
+    results: &ResultColumns,
     offsets: PyReadonlyArray1<'py, i64>,
     z_mm: PyReadonlyArray1<'py, f64>,
     is_hard_scatter: PyReadonlyArray1<'py, bool>,
@@ -140,9 +140,8 @@ pub(crate) fn evaluate<'py>(
         Some("spacepoints") => Some(By::Spacepoints),
         Some(other) => return Err(config_error(&format!("option `by`: {other} is not pile-up or spacepoints"))),
     };
-    let results = from_columns(results)?;
     let (offsets, z_mm, hard) = (slice(&offsets)?, slice(&z_mm)?, slice(&is_hard_scatter)?);
-    if offsets.len() != results.len() + 1 || hard.len() != z_mm.len() {
+    if offsets.len() != results.rois.len() + 1 || hard.len() != z_mm.len() {
         return Err(input_error("true vertices of other RoIs than the results"));
     }
     let mut evaluation = Evaluation::new(Options { within_mm, isolation_mm });

@@ -1,6 +1,7 @@
 """Answers: equal to the command's, on every way in."""
 
 import csv
+import gc
 import gzip
 import json
 
@@ -221,3 +222,91 @@ def test_awkward_and_arrow_results_agree(finder, sample):
     assert np.array_equal(flat.field("z_mm").to_numpy(), results.z_mm)
     significance = flat.field("significance").to_numpy(zero_copy_only=False)
     assert np.array_equal(significance, results.significance, equal_nan=True)
+
+
+def test_columns_lie_where_the_search_left_them(finder, sample):
+    results = finder.find(sample.spacepoints)
+    # The slice in the middle has offsets of its own, from 0.
+    for part in (results, results[:7], results[20:40], results[20:40][5:6]):
+        addresses = part._columns._addresses()
+        arrays = part.to_columns()
+        assert arrays.keys() == addresses.keys() and len(arrays) == 14
+        for name, array in arrays.items():
+            assert array.ctypes.data == addresses[name], name
+            assert not array.flags.writeable, name
+            with pytest.raises(ValueError):
+                array.flags.writeable = True
+        table = pa.table(part)
+        vertices = table["vertices"].chunks[0].values
+        for name in ("event_id", "roi_id", "spacepoints", "outside_window"):
+            assert table[name].chunks[0].buffers()[1].address == addresses[name], name
+        for name in ("z_mm", "z_error_mm", "weight", "pairs", "rank", "significance", "background"):
+            assert vertices.field(name).buffers()[1].address == addresses[name], name
+    assert np.shares_memory(results[20:40].z_mm, results.z_mm)
+    assert np.shares_memory(results[:7].offsets, results.offsets)
+
+
+def test_columns_outlive_the_results(finder, sample):
+    results = finder.find(sample.spacepoints)
+    expected = {name: array.copy() for name, array in results.to_columns().items()}
+    arrays, table, part = results.to_columns(), pa.table(results), results[10:20].z_mm
+    del results
+    gc.collect()
+    finder.find(sample.spacepoints)
+    assert all(np.array_equal(arrays[name], expected[name], equal_nan=True) for name in expected)
+    assert table["event_id"].to_pylist() == expected["event_id"].tolist()
+    ends = expected["offsets"]
+    assert np.array_equal(part, expected["z_mm"][ends[10] : ends[20]])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"z_mm": None}, "without z_mm"),
+        ({"rank": np.zeros(3)}, "differ in length"),
+        ({"offsets": np.zeros(0, np.int64)}, "differ in length"),
+        ({"roi_id": np.zeros(3, np.uint64)}, "differ in length"),
+        ({"offsets": np.array([0, 2, 1])}, "do not ascend"),
+        ({"offsets": np.array([0, -1, 2])}, "do not ascend"),
+        ({"offsets": np.array([1, 1, 2])}, "do not ascend"),
+        ({"offsets": np.array([0, 1, 1])}, "do not ascend"),
+        ({"offsets": np.array([0, 1, 9])}, "do not ascend"),
+        ({"status_code": np.array([0, 200], np.uint8)}, "unknown status"),
+    ],
+)
+def test_inconsistent_columns_are_no_results(finder, sample, changes, words):
+    results = finder.find(sample.spacepoints)
+    # Two RoIs with a vertex each.
+    columns = {name: column[:2] for name, column in results.to_columns().items()}
+    columns["offsets"] = np.array([0, 1, 2])
+    assert pyzfinder.Results(columns).first_z_mm.tolist() == columns["z_mm"].tolist()
+    columns = {
+        name: column for name, column in {**columns, **changes}.items() if column is not None
+    }
+    with pytest.raises(pyzfinder.InputError, match=words):
+        pyzfinder.Results(columns)
+    with pytest.raises(TypeError):
+        pyzfinder.Results({**columns, "z_mm": ["a"]})
+
+
+def test_a_notebook_shows_the_first_rows(finder, sample):
+    results = finder.find(sample.spacepoints)
+    shown = results._repr_html_()
+    assert shown.startswith(f"<p>60 RoIs, {len(results.z_mm)} vertices, ")
+    assert f"<td>{results.z_mm[0]:.3f}</td>" in shown
+    rows = len(results.to_pandas())
+    assert shown.count("<td>") == 50 and shown.endswith(f"<p>{rows - 10} more rows</p>")
+    few = results[:1]._repr_html_()
+    assert few.startswith("<p>1 RoIs, ") and "more rows" not in few
+    assert "0 vertices" in results[:0]._repr_html_()
+
+
+def test_a_notebook_shows_a_finder():
+    text = pyzfinder.Detector("atlas2010").to_toml().replace("atlas2010", "<i>&", 1)
+    finder = Finder({"preset": "jet", "peaks": 7}, pyzfinder.Detector(text), "cpu")
+    shown = finder._repr_html_()
+    assert "engine cpu, not open" in shown and "<td>jet</td>" in shown
+    assert "<td>&lt;i&gt;&amp;</td>" in shown and "<i>" not in shown
+    assert "<td><code>peaks</code></td><td><b>7</b></td>" in shown
+    assert shown.count("<b>") == 1
+    assert finder.open().description in finder._repr_html_()

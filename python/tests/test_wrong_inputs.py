@@ -1,4 +1,4 @@
-"""Inputs whose answers would be wrong without a word: an exception, a warning, or the right answer."""
+"""Inputs that could get a silent wrong answer: an exception, a warning, or the right answer."""
 
 import logging
 import os
@@ -55,7 +55,9 @@ def chunked(rows):
 
 def lists():
     groups = flat().groupby("event_id")
-    columns = {name: [group[name].tolist() for _, group in groups] for name in ("x", "y", "z", "layer")}
+    columns = {
+        name: [group[name].tolist() for _, group in groups] for name in ("x", "y", "z", "layer")
+    }
     return pa.table({"event_id": list(EVENTS), **columns})
 
 

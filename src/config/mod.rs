@@ -19,6 +19,8 @@ pub use table::{Config, DefaultWindow, Extrapolation, Fallback, Neighbours, Sign
 pub use words::Word;
 pub(crate) use words::{is_word, not_a_word, words};
 
+pub use crate::pt_weight::PtWeight;
+
 use crate::error::{Error, Result};
 use crate::z_bins::ZBins;
 

@@ -36,7 +36,7 @@ words! {
         /// By the transverse momentum of the triplet's track.
         ///
         /// Peaks are ranked by the directions of their tracks, too. The vertex of the hardest
-        /// tracks therefore comes first at any pile-up ([`PtWeight`](crate::PtWeight)).
+        /// tracks therefore comes first at any pile-up ([`PtWeight`](crate::config::PtWeight)).
         Pt = "pt",
     }
 }

@@ -157,7 +157,8 @@ impl Detector {
     /// layers with the same (volume, layer) number, a table of bending that names unknown layers.
     ///
     /// ```
-    /// use zfinder::{Detector, Layer, LayerKind, Sensor};
+    /// use zfinder::detector::{Layer, LayerKind, Sensor};
+    /// use zfinder::Detector;
     /// let barrel = |radius_mm| Layer {
     ///     kind: LayerKind::Barrel { radius_mm },
     ///     sensor: Some(Sensor::Pixel),

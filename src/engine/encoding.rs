@@ -82,7 +82,7 @@ struct LosslessBlock<'a, S, R: Real> {
     out: &'a mut [R::Spacepoint; BLOCK],
 }
 
-impl<S: Source, R: Real> pulp::NullaryFnOnce for LosslessBlock<'_, S, R> {
+impl<S: SpacepointSource, R: Real> pulp::NullaryFnOnce for LosslessBlock<'_, S, R> {
     type Output = Option<usize>;
 
     #[inline(always)]
@@ -288,12 +288,12 @@ struct CompactBlock<'a, S> {
 }
 
 /// Where a block's spacepoints come from.
-pub(crate) trait Source: Copy {
+pub(crate) trait SpacepointSource: Copy {
     /// rho, phi, z and layer.
     fn at(self, i: usize) -> (f64, f64, f64, u32);
 }
 
-impl<T: Copy + Into<f64>> Source for ([&[T; BLOCK]; 3], &[u8; BLOCK]) {
+impl<T: Copy + Into<f64>> SpacepointSource for ([&[T; BLOCK]; 3], &[u8; BLOCK]) {
     #[inline(always)]
     fn at(self, i: usize) -> (f64, f64, f64, u32) {
         let ([rho, phi, z], layers) = self;
@@ -301,7 +301,7 @@ impl<T: Copy + Into<f64>> Source for ([&[T; BLOCK]; 3], &[u8; BLOCK]) {
     }
 }
 
-impl Source for &[Spacepoint; BLOCK] {
+impl SpacepointSource for &[Spacepoint; BLOCK] {
     #[inline(always)]
     fn at(self, i: usize) -> (f64, f64, f64, u32) {
         let Spacepoint { rho, phi, z, layer } = self[i];
@@ -325,7 +325,7 @@ fn whole_bits(sum: f64) -> u64 {
     sum.to_bits() & ((1 << 52) - 1)
 }
 
-impl<S: Source> pulp::NullaryFnOnce for CompactBlock<'_, S> {
+impl<S: SpacepointSource> pulp::NullaryFnOnce for CompactBlock<'_, S> {
     type Output = Option<usize>;
 
     #[inline(always)]

@@ -13,9 +13,10 @@ use crate::engine::gpu::GpuEngine;
 use crate::engine::plan::Search;
 use crate::engine::threads::{Helpers, in_threads};
 use crate::error::{Error, Result};
-use crate::options::{DeviceTimes, EngineOptions};
-use crate::spacepoint::{Roi, RoiBatch, RoiSpan};
-use crate::vertex::RoiResult;
+#[cfg(any(test, feature = "internals"))]
+use crate::options::DeviceTimes;
+use crate::options::EngineOptions;
+use crate::results::Results;
 
 /// An engine for each GPU.
 pub(crate) struct Gpus {
@@ -80,69 +81,58 @@ impl Gpus {
         is_loss && self.iter().any(|engine| !engine.is_lost())
     }
 
-    fn repeat_after_loss<T>(&self, search: impl Fn() -> Result<T>) -> Result<T> {
+    fn repeat_after_loss<T>(&self, mut search: impl FnMut() -> Result<T>) -> Result<T> {
         let found = search();
         if self.is_worth_repeating(&found) { search() } else { found }
     }
 
-    /// One RoI, on the first.
-    pub(crate) fn find(&self, roi: &Roi) -> Result<RoiResult> {
-        let mut results = self.repeat_after_loss(|| self.dealt(0).find_batch(roi.into(), Helpers::Pool))?;
-        Ok(results.remove(0))
+    /// Searches a share of the batch on each GPU, all at once. Appends the answers to `results`.
+    pub(crate) fn find_batch(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
+        self.repeat_after_loss(|| self.find_shares(batch, results))
     }
 
-    /// [`Gpus::find`] as a future.
-    pub(crate) async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
-        let mut found = self.dealt(0).find_batch_async(roi.into()).await;
-        if self.is_worth_repeating(&found) {
-            found = self.dealt(0).find_batch_async(roi.into()).await;
-        }
-        Ok(found?.remove(0))
-    }
-
-    /// A share of the batch for each GPU, all at once.
-    pub(crate) fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
-        let batch = batch.into();
-        self.repeat_after_loss(|| self.find_shares(batch))
-    }
-
-    fn find_shares(&self, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
+    fn find_shares(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         let working = self.working();
-        let shares = RoiSpan::from(batch).split(working.len());
+        let shares = batch.split(working.len());
         if shares.len() <= 1 {
-            return working[0].find_batch(batch.into(), Helpers::Pool);
+            return working[0].find_batch(batch, Helpers::Pool, results);
         }
         let each = Helpers::Threads((rayon::current_num_threads() / shares.len()).max(2));
         let work: Vec<_> = working.into_iter().zip(shares).collect();
-        let found = in_threads(work, self.len(), |(engine, share)| engine.find_batch(share, each));
-        Ok(found.into_iter().collect::<Result<Vec<_>>>()?.concat())
+        let found = in_threads(work, self.len(), |(engine, share)| {
+            let mut own = Results::new();
+            engine.find_batch(share, each, &mut own).map(|()| own)
+        });
+        append_all(found, results)
     }
 
     /// [`Gpus::find_batch`] as a future.
-    pub(crate) async fn find_batch_async<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
-        let batch = batch.into();
-        let found = self.find_shares_async(batch).await;
-        if self.is_worth_repeating(&found) { self.find_shares_async(batch).await } else { found }
+    pub(crate) async fn find_batch_async(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
+        let found = self.find_shares_async(batch, results).await;
+        if self.is_worth_repeating(&found) { self.find_shares_async(batch, results).await } else { found }
     }
 
-    async fn find_shares_async(&self, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
+    async fn find_shares_async(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         let working = self.working();
-        let shares = RoiSpan::from(batch).split(working.len());
+        let shares = batch.split(working.len());
         if shares.len() <= 1 {
-            return working[0].find_batch_async(batch.into()).await;
+            return working[0].find_batch_async(batch, results).await;
         }
-        let found = all(working.into_iter().zip(shares).map(|(engine, share)| engine.find_batch_async(share))).await;
-        Ok(found.into_iter().collect::<Result<Vec<_>>>()?.concat())
+        let work = working.into_iter().zip(shares).map(|(engine, share)| async move {
+            let mut own = Results::new();
+            engine.find_batch_async(share, &mut own).await.map(|()| own)
+        });
+        append_all(all(work).await, results)
     }
 
-    /// The answers to a batch from the thread of this number among many.
-    pub(crate) fn find_batch_by_worker<'a>(
+    /// Answers a batch from the thread of this number among many. Appends the answers to `results`.
+    pub(crate) fn find_batch_by_worker(
         &self,
         worker: usize,
-        batch: impl Into<BatchView<'a>>,
-    ) -> Result<Vec<RoiResult>> {
-        let batch = batch.into();
-        self.repeat_after_loss(|| self.dealt(worker).find_batch(batch.into(), Helpers::NONE))
+        batch: BatchView<'_>,
+        results: &mut Results,
+    ) -> Result<()> {
+        self.repeat_after_loss(|| self.dealt(worker).find_batch(batch, Helpers::NONE, results))
     }
 
     /// The engine for the thread of this number.
@@ -152,14 +142,23 @@ impl Gpus {
     }
 
     /// Of the first.
-    pub(crate) fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
+    #[cfg(any(test, feature = "internals"))]
+    pub(crate) fn time_on_device(&self, batch: BatchView<'_>, rounds: usize) -> Result<Option<DeviceTimes>> {
         self.first.time_on_device(batch, rounds)
     }
 
     /// Of the host's way to any of them.
-    pub(crate) fn time_packing(&self, batch: &RoiBatch) -> Result<Option<f64>> {
+    #[cfg(any(test, feature = "internals"))]
+    pub(crate) fn time_packing(&self, batch: BatchView<'_>) -> Result<Option<f64>> {
         self.first.time_packing(batch)
     }
+}
+
+/// Appends the answers of all shares, unless one failed.
+fn append_all(shares: Vec<Result<Results>>, results: &mut Results) -> Result<()> {
+    let shares = shares.into_iter().collect::<Result<Vec<_>>>()?;
+    shares.iter().for_each(|share| results.append(share, 0..share.len()));
+    Ok(())
 }
 
 /// Awaits all of these at once: each is polled whenever one of them can go on.

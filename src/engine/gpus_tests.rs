@@ -13,9 +13,9 @@ use super::*;
 use crate::config::{Config, Preset};
 use crate::detector::Detector;
 use crate::engine::toy::Toy;
-use crate::spacepoint::RoiView;
+use crate::results::Status;
+use crate::spacepoint::{Roi, RoiBatch, RoiView};
 use crate::stream::{Stream, StreamOptions};
-use crate::vertex::Status;
 use kernel_host::testing::on_fast_adapters;
 
 fn open(adapter: &AdapterSummary) -> Gpu {
@@ -37,9 +37,9 @@ fn build(gpus: &[&Gpu]) -> Arc<Gpus> {
 
 fn stream(gpus: &Arc<Gpus>, in_flight: usize) -> Stream {
     let own = Arc::clone(gpus);
-    let find = move |worker: usize, batch: &RoiBatch, results: &mut _| {
-        *results = own.find_batch_by_worker(worker, batch)?;
-        Ok(())
+    let find = move |worker: usize, batch: &RoiBatch, results: &mut Results| {
+        results.clear();
+        own.find_batch_by_worker(worker, batch.into(), results)
     };
     Stream::start(StreamOptions { in_flight }, gpus.len(), find).expect("threads")
 }
@@ -63,23 +63,33 @@ fn is_lost<T>(found: &Result<T>) -> bool {
     matches!(found, Err(Error::Gpu(kernel_host::Error::DeviceLost { .. })))
 }
 
+fn find<'a>(gpus: &Gpus, batch: impl Into<BatchView<'a>>) -> Result<Results> {
+    let mut results = Results::new();
+    gpus.find_batch(batch.into(), &mut results).map(|()| results)
+}
+
+async fn find_async(gpus: &Gpus, batch: impl Into<BatchView<'_>>) -> Result<Results> {
+    let mut results = Results::new();
+    gpus.find_batch_async(batch.into(), &mut results).await.map(|()| results)
+}
+
 /// The answers to a batch, asked for in each way, each beginning without any workspace.
-fn in_every_way(gpus: &Arc<Gpus>, batch: &RoiBatch) -> Vec<(&'static str, Result<Vec<RoiResult>>)> {
+fn in_every_way(gpus: &Arc<Gpus>, batch: &RoiBatch) -> Vec<(&'static str, Result<Results>)> {
     let one = Roi { descriptor: *batch.roi(0).descriptor, spacepoints: batch.roi(0).spacepoints().collect() };
     let anew = |way| {
         gpus.iter().for_each(GpuEngine::free_idle);
         way
     };
-    let one_of_all = |one: Result<RoiResult>| {
-        let mut all = gpus.find_batch(batch)?;
-        all[0] = one?;
+    let one_of_all = |one: Result<Results>| {
+        let (mut all, one) = (one?, find(gpus, batch)?);
+        all.append(&one, 1..one.len());
         Ok(all)
     };
     let mut found = vec![
-        (anew("batch"), gpus.find_batch(batch)),
-        (anew("future"), pollster::block_on(gpus.find_batch_async(batch))),
-        (anew("one"), one_of_all(gpus.find(&one))),
-        (anew("one's future"), one_of_all(pollster::block_on(gpus.find_async(&one)))),
+        (anew("batch"), find(gpus, batch)),
+        (anew("future"), pollster::block_on(find_async(gpus, batch))),
+        (anew("one"), one_of_all(find(gpus, &one))),
+        (anew("one's future"), one_of_all(pollster::block_on(find_async(gpus, &one)))),
     ];
     let answers = stream(gpus, 3).run(vec![batch.clone(); 4]);
     found.extend(answers.map(|answered| (anew("stream"), answered.map(|answered| answered.results))));
@@ -100,13 +110,13 @@ fn little_memory_changes_no_bit() {
         ] {
             let gpus = build_with(&[&gpu], &options);
             let fixed = gpu.memory_bytes();
-            let wanted = gpus.find_batch(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
-            assert!(wanted.iter().all(|result| result.status == Status::Ok), "{}", adapter.name);
+            let wanted = find(&gpus, &batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+            assert!(wanted.iter().all(|result| result.status() == Status::Ok), "{}", adapter.name);
             // Bytes that the largest RoI takes.
             let takes = |roi: RoiView<'_>| {
                 gpus.first.free_idle();
                 let roi = Roi { descriptor: *roi.descriptor, spacepoints: roi.spacepoints().collect() };
-                gpus.find(&roi).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+                find(&gpus, &roi).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
                 gpu.memory_bytes() - fixed
             };
             let largest = batch.iter().map(takes).max().expect("some RoIs");
@@ -125,7 +135,7 @@ fn little_memory_changes_no_bit() {
                 assert!(gpu.memory_bytes() <= allowed, "{}", adapter.name);
             }
             gpu.limit_memory(u64::MAX);
-            assert_eq!(gpus.find_batch(&batch).expect("memory again"), wanted, "{}", adapter.name);
+            assert_eq!(find(&gpus, &batch).expect("memory again"), wanted, "{}", adapter.name);
         }
         assert_eq!(gpu.memory_bytes(), 0, "{}", adapter.name);
     }
@@ -141,14 +151,19 @@ fn an_roi_that_does_not_fit_exceeds_capacity_and_its_neighbours_have_results() {
     for adapter in on_fast_adapters() {
         let gpu = open(&adapter);
         let gpus = build_with(&[&gpu], &EngineOptions::default());
-        let mut wanted = gpus.find_batch(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
-        assert_eq!(wanted[4].status, Status::Ok, "{}", adapter.name);
+        let wanted = find(&gpus, &batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+        assert_eq!(wanted.roi(4).status(), Status::Ok, "{}", adapter.name);
         gpus.first.free_idle();
         gpu.limit_memory(600_000);
-        let found = gpus.find_batch(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
-        assert_eq!((found[4].status, found[4].vertices.len()), (Status::CapacityExceeded, 0), "{}", adapter.name);
-        wanted[4] = found[4].clone();
-        assert_eq!(found, wanted, "{}", adapter.name);
+        let found = find(&gpus, &batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+        assert_eq!(
+            (found.roi(4).status(), found.roi(4).vertices().len()),
+            (Status::CapacityExceeded, 0),
+            "{}",
+            adapter.name
+        );
+        let others = |results: &Results| results.iter().filter(|roi| roi.id().event_id != 4).collect::<Results>();
+        assert_eq!(others(&found), others(&wanted), "{}", adapter.name);
     }
 }
 
@@ -170,13 +185,13 @@ fn what_is_given_up_leaks_nothing() {
     for adapter in on_fast_adapters() {
         let gpu = open(&adapter);
         let gpus = build(&[&gpu]);
-        let wanted = pollster::block_on(gpus.find_batch_async(&batch)).expect("answers");
+        let wanted = pollster::block_on(find_async(&gpus, &batch)).expect("answers");
         let one = Roi { descriptor: *batch.roi(0).descriptor, spacepoints: batch.roi(0).spacepoints().collect() };
         let most = gpu.memory_bytes();
         let context = &mut Context::from_waker(Waker::noop());
         for polls in 0..8 {
-            let mut all = Box::pin(gpus.find_batch_async(&batch));
-            let mut single = Box::pin(gpus.find_async(&one));
+            let mut all = Box::pin(find_async(&gpus, &batch));
+            let mut single = Box::pin(find_async(&gpus, &one));
             for _ in 0..polls {
                 if all.as_mut().poll(context).is_ready() {
                     break;
@@ -194,7 +209,7 @@ fn what_is_given_up_leaks_nothing() {
             }
             assert_eq!(stream.by_ref().take(taken).filter(Result::is_ok).count(), taken);
         }
-        assert_eq!(gpus.find_batch(&batch).expect("answers"), wanted, "{}", adapter.name);
+        assert_eq!(find(&gpus, &batch).expect("answers"), wanted, "{}", adapter.name);
         // At the worst as many workspaces are kept as were in use at once: two each for three of a
         // stream.
         assert!(gpu.memory_bytes() <= 4 * most, "{}: {} bytes, {most} before", adapter.name, gpu.memory_bytes());
@@ -215,7 +230,8 @@ fn many_share_little_memory() {
     for adapter in on_fast_adapters() {
         let gpu = open(&adapter);
         let gpus = build(&[&gpu]);
-        let wanted = gpus.find_batch_by_worker(0, &batch).expect("answers");
+        let mut wanted = Results::new();
+        gpus.find_batch_by_worker(0, (&batch).into(), &mut wanted).expect("answers");
         let (few, fixed) = (gpu.memory_bytes(), build(&[&open(&adapter)]).bytes());
         gpus.first.free_idle();
         gpu.limit_memory(fixed + (few - fixed) * 2 / 3);
@@ -228,7 +244,7 @@ fn many_share_little_memory() {
                     }
                 });
             }
-            for found in pollster::block_on(all((0..5).map(|_| gpus.find_batch_async(&batch)))) {
+            for found in pollster::block_on(all((0..5).map(|_| find_async(&gpus, &batch)))) {
                 assert_eq!(
                     found.unwrap_or_else(|error| panic!("{}: {error}", adapter.name)),
                     wanted,
@@ -249,8 +265,8 @@ fn a_lost_device_is_an_error_and_a_new_one_answers() {
         let name = &adapter.name;
         let gpu = open(&adapter);
         let gpus = build(&[&gpu]);
-        let wanted = gpus.find_batch(&batch).expect("answers");
-        let mut future = Box::pin(gpus.find_batch_async(&batch));
+        let wanted = find(&gpus, &batch).expect("answers");
+        let mut future = Box::pin(find_async(&gpus, &batch));
         let begun = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         assert!(begun.is_pending(), "{name}: several parts take a while");
         let mut stream = stream(&gpus, 3);
@@ -270,10 +286,10 @@ fn a_lost_device_is_an_error_and_a_new_one_answers() {
         for (way, found) in in_every_way(&gpus, &batch) {
             assert!(is_lost(&found), "{name}, {way}: {found:?}");
         }
-        assert!(gpus.time_on_device(&batch, 1).is_err(), "{name}");
+        assert!(gpus.time_on_device((&batch).into(), 1).is_err(), "{name}");
         drop((stream, gpus));
         assert_eq!(gpu.memory_bytes(), 0, "{name}");
-        assert_eq!(build(&[&open(&adapter)]).find_batch(&batch).expect("answers"), wanted, "{name}");
+        assert_eq!(find(&build(&[&open(&adapter)]), &batch).expect("answers"), wanted, "{name}");
         assert!(start.elapsed() < Duration::from_secs(60), "{name}: {:?}", start.elapsed());
     }
 }
@@ -286,9 +302,9 @@ fn the_other_gpus_take_over() {
     let several = adapters.iter().cycle().take(if adapters.is_empty() { 0 } else { adapters.len().max(2) });
     let gpus: Vec<Gpu> = several.map(open).collect();
     let Some((lost, others)) = gpus.split_first() else { return };
-    let wanted: Vec<_> = gpus.iter().map(|gpu| build(&[gpu]).find_batch(&batch).expect("answers")).collect();
+    let wanted: Vec<_> = gpus.iter().map(|gpu| find(&build(&[gpu]), &batch).expect("answers")).collect();
     let all = build(&gpus.iter().collect::<Vec<_>>());
-    let mut future = Box::pin(all.find_batch_async(&batch));
+    let mut future = Box::pin(find_async(&all, &batch));
     let begun = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(begun.is_pending(), "several parts take a while");
     let pushed = 4 * gpus.len();
@@ -306,7 +322,7 @@ fn the_other_gpus_take_over() {
         assert!(others.len() > 1 || found == wanted[1], "{way}");
     }
     others.iter().for_each(|gpu| gpu.device().destroy());
-    drop(all.find_batch(&batch));
+    drop(find(&all, &batch));
     for (way, found) in in_every_way(&all, &batch) {
         assert!(is_lost(&found), "{way}: {found:?}");
     }

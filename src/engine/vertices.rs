@@ -4,13 +4,14 @@
 use crate::config::Config;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::histogram::Peak;
-use crate::options::Accumulate;
 use crate::reach::TrackModel;
+use crate::thesis::Accumulate;
 use crate::vertex::{MeanBackground, Vertex};
 use crate::z_bins::ZBins;
 
-/// Takes an RoI's peaks, highest first, until there are as many vertices as are wanted.
-pub(crate) struct Vertices<'a> {
+/// Makes the vertices of an RoI. Takes its peaks, highest first, until there are as many vertices as
+/// are wanted.
+pub(crate) struct VertexBuilder<'a> {
     config: &'a Config,
     bins: &'a ZBins,
     accumulate: Accumulate,
@@ -23,12 +24,18 @@ pub(crate) struct Vertices<'a> {
     ended: bool,
     /// Number of peaks so far.
     taken: u32,
-    found: Vec<Vertex>,
+    found: &'a mut Vec<Vertex>,
 }
 
-impl<'a> Vertices<'a> {
-    /// `found` is empty: memory.
-    pub(crate) fn new(search: &'a Search, plan: &'a RoiPlan, accumulate: Accumulate, found: Vec<Vertex>) -> Self {
+impl<'a> VertexBuilder<'a> {
+    /// Clears `found` and fills it.
+    pub(crate) fn new(
+        search: &'a Search,
+        plan: &'a RoiPlan,
+        accumulate: Accumulate,
+        found: &'a mut Vec<Vertex>,
+    ) -> Self {
+        found.clear();
         Self {
             config: &search.config,
             bins: &plan.bins,
@@ -82,8 +89,8 @@ impl<'a> Vertices<'a> {
         self.want_more()
     }
 
-    /// Returns the vertices in their final order: vertices at the level of the background are last.
-    pub(crate) fn found(mut self) -> Vec<Vertex> {
+    /// Brings the vertices into their final order: vertices at the level of the background are last.
+    pub(crate) fn finish(self) {
         let mut significant = 0;
         for i in 0..self.found.len() {
             if !self.found[i].is_insignificant() {
@@ -92,6 +99,5 @@ impl<'a> Vertices<'a> {
             }
         }
         self.found.truncate(self.config.peaks as usize);
-        self.found
     }
 }

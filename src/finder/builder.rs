@@ -21,7 +21,8 @@ use crate::engine::reference::ReferenceEngine;
 use crate::error::{Error, Result};
 #[cfg(feature = "gpu")]
 use crate::options::AdapterChoice;
-use crate::options::{Accumulate, Encoding, Engine, EngineOptions, Precision};
+use crate::options::{Encoding, Engine, EngineOptions, Precision};
+use crate::thesis::ThesisOptions;
 
 /// Builds a [`ZFinder`].
 #[derive(Clone, Debug)]
@@ -56,10 +57,9 @@ impl ZFinderBuilder {
         self.engine(Engine::Gpu(AdapterChoice::Open(Gpu::from_device(name, device, queue))))
     }
 
-    /// How zHisto is summed; [`Accumulate::Fixed`] if not given. The reference engine sums in f64
-    /// in any case.
-    pub fn accumulate(mut self, accumulate: Accumulate) -> Self {
-        self.options.accumulate = accumulate;
+    /// Sets the parts of the thesis's design that the engine uses; none by default.
+    pub fn thesis(mut self, options: impl Into<ThesisOptions>) -> Self {
+        self.options.thesis = options.into();
         self
     }
 
@@ -76,18 +76,9 @@ impl ZFinderBuilder {
         self
     }
 
-    #[cfg(feature = "gpu")]
-    /// GPU: the thesis's design, in which a workgroup numbers all pairs of so many phi slices, 1
-    /// (the thesis's choice) to 65,536, and fills a histogram from them. If not given, a workgroup
-    /// takes a share of the spacepoints instead, which is faster; the answers are the same.
-    pub fn slices_per_histogram(mut self, slices: u32) -> Self {
-        self.options.slices_per_histogram = Some(slices);
-        self
-    }
-
-    #[cfg(feature = "gpu")]
     /// GPU: whether shaders carry bounds checks on every access. The answers are the same, the
     /// kernels slower.
+    #[cfg(all(feature = "gpu", feature = "internals"))]
     pub fn checked(mut self, checked: bool) -> Self {
         self.options.checked = checked;
         self
@@ -96,7 +87,7 @@ impl ZFinderBuilder {
     /// CPU: sets the number of threads. With one thread, the caller's thread computes. By default,
     /// the engine uses the rayon pool of the caller, or the global one with a thread a core
     /// (`RAYON_NUM_THREADS` overrides it). Answers are bit-identical for any number of threads,
-    /// except with [`Accumulate::CompareExchange`].
+    /// except with [`Accumulate::CompareExchange`](crate::thesis::Accumulate::CompareExchange).
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.options.threads = Some(threads);
         self
@@ -162,7 +153,8 @@ impl ZFinderBuilder {
     /// Checks the options.
     fn search(&self) -> Result<Search> {
         self.config.validate()?;
-        if let Some(slices) = self.options.slices_per_histogram.filter(|slices| !(1..=1 << 16).contains(slices)) {
+        if let Some(slices) = self.options.thesis.slices_per_histogram.filter(|slices| !(1..=1 << 16).contains(slices))
+        {
             return Err(Error::Config {
                 key: "slices_per_histogram",
                 value: slices.to_string(),
@@ -207,7 +199,7 @@ impl ZFinderBuilder {
             None => None,
         };
         let gpus = engines(gpus, &search, &self.options).await?;
-        Ok(ZFinder::new(search, self.options.accumulate, RunningEngine::Gpus(Box::new(gpus)), fallback))
+        Ok(ZFinder::new(search, self.options.thesis.accumulate, RunningEngine::Gpus(Box::new(gpus)), fallback))
     }
 
     /// Builds the reference engine if `engine` is [`Engine::Reference`], otherwise the CPU engine.
@@ -221,6 +213,6 @@ impl ZFinderBuilder {
         };
         let fallback = search.fallback()?.as_ref().map(runs).transpose()?;
         let runs = runs(&search)?;
-        Ok(ZFinder::new(search, self.options.accumulate, runs, fallback))
+        Ok(ZFinder::new(search, self.options.thesis.accumulate, runs, fallback))
     }
 }

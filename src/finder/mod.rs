@@ -12,12 +12,13 @@ use crate::detector::Detector;
 use crate::engine::plan::Search;
 use crate::error::Result;
 use crate::input_check::{self, InputCheck};
-#[cfg(feature = "gpu")]
+#[cfg(all(feature = "gpu", feature = "internals"))]
 use crate::options::DeviceTimes;
-use crate::options::{Accumulate, Reproducibility};
+use crate::options::Reproducibility;
+use crate::results::{Results, Status};
 use crate::spacepoint::{Roi, RoiBatch};
 use crate::stream::{Stream, StreamOptions};
-use crate::vertex::{RoiResult, Status};
+use crate::thesis::Accumulate;
 
 pub use builder::ZFinderBuilder;
 use running_engine::RunningEngine;
@@ -135,17 +136,12 @@ impl ZFinder {
         }
     }
 
-    /// The vertices of one RoI: a batch of one.
+    /// Finds the vertices of one RoI: a batch of one.
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].
-    pub fn find(&self, roi: &Roi) -> Result<RoiResult> {
-        self.core.check_first(roi)?;
-        let result = self.core.engine.find(roi)?;
-        match self.core.fallback_for(&result) {
-            Some(fallback) => Ok(RoiResult { fallback: true, ..fallback.find(roi)? }),
-            None => Ok(result),
-        }
+    pub fn find(&self, roi: &Roi) -> Result<Results> {
+        self.find_batch(roi)
     }
 
     /// Finds the vertices of every RoI of a batch, in the batch's order. Several GPUs share the
@@ -153,29 +149,29 @@ impl ZFinder {
     ///
     /// # Errors
     /// An RoI whose z range makes no histogram, a first batch whose azimuths are likely in degrees,
-    /// or a device that is lost or out of memory. A
-    /// failure of one RoI is its [`Status`](crate::Status), not an error.
-    pub fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
-        let mut results = Vec::new();
+    /// or a device that is lost or out of memory. A failure of one RoI is its [`Status`], not an
+    /// error.
+    pub fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Results> {
+        let mut results = Results::new();
         self.find_batch_into(batch, &mut results)?;
         Ok(results)
     }
 
-    /// [`ZFinder::find_batch`] into results that are there already, whatever they are: their memory
-    /// is used again, and where the CPU engine has done with such a batch before, it takes no more.
-    /// After an error they mean nothing.
+    /// [`ZFinder::find_batch`] that reuses the memory of earlier results. In the steady state the
+    /// CPU engine allocates nothing, and the GPU engine nothing for an RoI. After an error the
+    /// contents of `results` are unspecified.
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].
     ///
     /// ```
-    /// # use zfinder::{Detector, Engine, RoiBatch, RoiDescriptor, Spacepoint, ZFinder};
+    /// # use zfinder::{Detector, Engine, Results, RoiBatch, RoiDescriptor, Spacepoint, ZFinder};
     /// # fn main() -> zfinder::Result<()> {
     /// let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
     /// let mut batch = RoiBatch::new();
     /// let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 };
     /// batch.push(RoiDescriptor::default(), [spacepoint]);
-    /// let mut results = Vec::new();
+    /// let mut results = Results::new();
     /// for _ in 0..3 {
     ///     finder.find_batch_into(&batch, &mut results)?;
     /// }
@@ -183,15 +179,9 @@ impl ZFinder {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn find_batch_into<'a>(&self, batch: impl Into<BatchView<'a>>, results: &mut Vec<RoiResult>) -> Result<()> {
-        let batch = batch.into();
-        self.core.check_batch(batch)?;
-        self.core.engine.find_batch_into(batch, results)?;
-        if let Some((fallback, mut second)) = self.core.second_search(batch, results) {
-            fallback.find_batch_into((&second.batch).into(), &mut second.results)?;
-            self.core.replace(results, second);
-        }
-        Ok(())
+    pub fn find_batch_into<'a>(&self, batch: impl Into<BatchView<'a>>, results: &mut Results) -> Result<()> {
+        let find = |engine: &RunningEngine, batch: BatchView<'_>, results: &mut _| engine.find_batch(batch, results);
+        self.core.find_batch(batch.into(), results, find)
     }
 
     /// Searches a batch as one of many threads, each with batches of its own: in a framework with
@@ -206,7 +196,7 @@ impl ZFinder {
     /// As [`ZFinder::find_batch`].
     ///
     /// ```
-    /// # use zfinder::{Detector, Engine, RoiBatch, RoiDescriptor, Spacepoint, ZFinder};
+    /// # use zfinder::{Detector, Engine, Results, RoiBatch, RoiDescriptor, Spacepoint, ZFinder};
     /// # fn main() -> zfinder::Result<()> {
     /// let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
     /// let mut batch = RoiBatch::new();
@@ -214,7 +204,7 @@ impl ZFinder {
     /// batch.push(RoiDescriptor::default(), [spacepoint]);
     /// std::thread::scope(|scope| {
     ///     let search = |worker| {
-    ///         let mut results = Vec::new();
+    ///         let mut results = Results::new();
     ///         finder.find_batch_by_worker(worker, &batch, &mut results).map(|()| results)
     ///     };
     ///     let threads = [0, 1].map(|worker| scope.spawn(move || search(worker)));
@@ -228,22 +218,9 @@ impl ZFinder {
         &self,
         worker: usize,
         batch: impl Into<BatchView<'a>>,
-        results: &mut Vec<RoiResult>,
+        results: &mut Results,
     ) -> Result<()> {
         self.core.find_batch_by_worker(worker, batch.into(), results)
-    }
-
-    /// [`ZFinder::find`] as a future.
-    ///
-    /// # Errors
-    /// As [`ZFinder::find_batch`].
-    pub async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
-        self.core.check_first(roi)?;
-        let result = self.core.engine.find_async(roi).await?;
-        match self.core.fallback_for(&result) {
-            Some(fallback) => Ok(RoiResult { fallback: true, ..fallback.find_async(roi).await? }),
-            None => Ok(result),
-        }
     }
 
     /// [`ZFinder::find_batch`] as a future, for any executor: while a GPU works, the thread is
@@ -251,13 +228,13 @@ impl ZFinder {
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].
-    pub async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-        let batch = batch.into();
-        self.core.check_batch(batch)?;
-        let mut results = self.core.engine.find_batch_async(batch).await?;
-        if let Some((fallback, mut second)) = self.core.second_search(batch, &mut results) {
-            second.results = fallback.find_batch_async((&second.batch).into()).await?;
-            self.core.replace(&mut results, second);
+    pub async fn find_batch_async<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Results> {
+        let (batch, core, mut results) = (batch.into(), &self.core, Results::new());
+        core.check_batch(batch)?;
+        core.engine.find_batch_async(batch, &mut results).await?;
+        if let Some((fallback, mut second)) = core.second_search(batch, &results) {
+            fallback.find_batch_async((&second.batch).into(), &mut second.results).await?;
+            core.replace(&mut results, second);
         }
         Ok(results)
     }
@@ -281,32 +258,19 @@ impl ZFinder {
         Stream::start(options, devices, find)
     }
 
-    #[cfg(feature = "gpu")]
-    /// Measures the time that the GPU alone takes for a batch of resident spacepoints, searched
-    /// `rounds` times. Upload and packing are excluded. Returns `None` on other engines, and for a
-    /// batch without work. If a batch exceeds the device's capacity, its first part is measured.
-    /// With several GPUs, the first GPU is measured.
-    ///
-    /// # Errors
-    /// As [`ZFinder::find_batch`].
-    pub fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
+    /// [`time_on_device`](crate::internals::time_on_device).
+    #[cfg(all(feature = "gpu", feature = "internals"))]
+    pub(crate) fn time_on_device(&self, batch: BatchView<'_>, rounds: usize) -> Result<Option<DeviceTimes>> {
         match &self.core.engine {
-            #[cfg(feature = "gpu")]
             RunningEngine::Gpus(gpus) => gpus.time_on_device(batch, rounds),
             RunningEngine::Cpu(_) | RunningEngine::Reference(_) => Ok(None),
         }
     }
 
-    #[cfg(feature = "gpu")]
-    /// Measures how long one host thread takes to plan an RoI and to pack its spacepoints, in
-    /// seconds an RoI. The thread writes to host memory, not over the bus. Returns `None` on other
-    /// engines, and for an empty batch.
-    ///
-    /// # Errors
-    /// As [`ZFinder::find_batch`].
-    pub fn time_packing(&self, batch: &RoiBatch) -> Result<Option<f64>> {
+    /// [`time_packing`](crate::internals::time_packing).
+    #[cfg(all(feature = "gpu", feature = "internals"))]
+    pub(crate) fn time_packing(&self, batch: BatchView<'_>) -> Result<Option<f64>> {
         match &self.core.engine {
-            #[cfg(feature = "gpu")]
             RunningEngine::Gpus(gpus) => gpus.time_packing(batch),
             RunningEngine::Cpu(_) | RunningEngine::Reference(_) => Ok(None),
         }
@@ -319,62 +283,64 @@ impl Core {
         self.input_check.look_at(batch, &self.detector)
     }
 
-    /// Checks units and layers of an RoI, if it is the first one.
-    fn check_first(&self, roi: &Roi) -> Result<()> {
-        if self.input_check.is_pending() {
-            let mut batch = RoiBatch::new();
-            batch.push(roi.descriptor, roi.spacepoints.iter().copied());
-            self.check_batch((&batch).into())?;
-        }
-        Ok(())
+    fn find_batch_by_worker(&self, worker: usize, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
+        self.find_batch(batch, results, |engine, batch, results| engine.find_batch_by_worker(worker, batch, results))
     }
 
-    fn find_batch_by_worker(&self, worker: usize, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
+    /// Searches a batch, and the RoIs without a peak a second time.
+    fn find_batch(
+        &self,
+        batch: BatchView<'_>,
+        results: &mut Results,
+        find: impl Fn(&RunningEngine, BatchView<'_>, &mut Results) -> Result<()>,
+    ) -> Result<()> {
         self.check_batch(batch)?;
-        self.engine.find_batch_by_worker(worker, batch, results)?;
+        results.clear();
+        find(&self.engine, batch, results)?;
         if let Some((fallback, mut second)) = self.second_search(batch, results) {
-            fallback.find_batch_by_worker(worker, (&second.batch).into(), &mut second.results)?;
+            find(fallback, (&second.batch).into(), &mut second.results)?;
             self.replace(results, second);
         }
         Ok(())
     }
 
-    /// The engine that searches an RoI again, if it has no peak.
-    fn fallback_for(&self, result: &RoiResult) -> Option<&RunningEngine> {
-        self.fallback.as_ref().filter(|_| result.status == Status::NoPeak)
-    }
-
-    /// Takes the RoIs that are searched again out of a batch, with their results, and returns the
-    /// engine for them.
-    fn second_search(&self, batch: BatchView<'_>, results: &mut [RoiResult]) -> Option<(&RunningEngine, SecondSearch)> {
+    /// Returns the RoIs that are searched again, and the engine for them.
+    fn second_search(&self, batch: BatchView<'_>, results: &Results) -> Option<(&RunningEngine, SecondSearch)> {
         let fallback = self.fallback.as_ref()?;
-        let has_no_peak = |result: &RoiResult| result.status == Status::NoPeak;
-        if !results.iter().any(has_no_peak) {
+        let has_no_peak = |status: &Status| *status == Status::NoPeak;
+        if !results.statuses().iter().any(has_no_peak) {
             return None;
         }
         let mut second = self.lock_idle().pop().unwrap_or_default();
-        second.places.clear();
-        second.places.extend((0..results.len()).filter(|&place| has_no_peak(&results[place])));
-        if second.batch.is_single() == batch.is_single() {
+        if second.batch.is_f32() == batch.is_f32() {
             second.batch.clear();
         } else {
-            second.batch = if batch.is_single() { RoiBatch::single() } else { RoiBatch::new() };
+            second.batch = if batch.is_f32() { RoiBatch::with_f32() } else { RoiBatch::new() };
         }
         second.results.clear();
-        for &place in &second.places {
-            let view = batch.roi(place);
+        let statuses = results.statuses().iter().enumerate();
+        for (roi, _) in statuses.filter(|(_, status)| has_no_peak(status)) {
+            let view = batch.roi(roi);
             second.batch.push(*view.descriptor, view.spacepoints());
-            // The second search uses the memory of the first one's result.
-            second.results.push(std::mem::take(&mut results[place]));
         }
         Some((fallback, second))
     }
 
-    /// Puts the answers of the second search into their places.
-    fn replace(&self, results: &mut [RoiResult], mut second: SecondSearch) {
-        for (&place, found) in second.places.iter().zip(second.results.drain(..)) {
-            results[place] = RoiResult { fallback: true, ..found };
+    /// Puts the answers of the second search in place of the RoIs without a peak.
+    fn replace(&self, results: &mut Results, mut second: SecondSearch) {
+        let SecondSearch { results: found, merged, .. } = &mut second;
+        found.set_fallback();
+        merged.clear();
+        let mut next = 0;
+        for (roi, &status) in results.statuses().iter().enumerate() {
+            if status == Status::NoPeak {
+                merged.append(found, next..next + 1);
+                next += 1;
+            } else {
+                merged.append(results, roi..roi + 1);
+            }
         }
+        std::mem::swap(results, merged);
         self.lock_idle().push(second);
     }
 
@@ -383,12 +349,13 @@ impl Core {
     }
 }
 
-/// RoIs without a peak. Their memory is used again.
+/// Memory of a second search, reused.
 #[derive(Default)]
 struct SecondSearch {
+    /// RoIs without a peak.
     batch: RoiBatch,
-    /// Their numbers in the first batch.
-    places: Vec<usize>,
     /// Their results.
-    results: Vec<RoiResult>,
+    results: Results,
+    /// The results of both searches.
+    merged: Results,
 }

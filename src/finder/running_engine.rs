@@ -6,10 +6,9 @@ use crate::engine::cpu::CpuEngine;
 use crate::engine::gpus::Gpus;
 use crate::engine::reference::ReferenceEngine;
 use crate::error::Result;
-use crate::spacepoint::Roi;
-use crate::vertex::RoiResult;
+use crate::results::Results;
 
-/// The engine that runs.
+/// The engine that runs. Each call appends answers to `results`.
 pub(super) enum RunningEngine {
     #[cfg(feature = "gpu")]
     Gpus(Box<Gpus>),
@@ -18,27 +17,13 @@ pub(super) enum RunningEngine {
 }
 
 impl RunningEngine {
-    pub(super) fn find(&self, roi: &Roi) -> Result<RoiResult> {
+    pub(super) fn find_batch(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus) => gpus.find(roi),
-            RunningEngine::Cpu(engine) => {
-                let mut result = RoiResult::default();
-                engine.find_one(roi.into(), &mut result)?;
-                Ok(result)
-            }
-            RunningEngine::Reference(engine) => engine.find(roi.into()),
+            RunningEngine::Gpus(gpus) => gpus.find_batch(batch, results),
+            RunningEngine::Cpu(engine) => engine.find_batch(batch, results),
+            RunningEngine::Reference(engine) => engine.find_batch(batch, results),
         }
-    }
-
-    pub(super) fn find_batch_into(&self, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
-        match self {
-            #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus) => *results = gpus.find_batch(batch)?,
-            RunningEngine::Cpu(engine) => engine.find_batch(batch, results)?,
-            RunningEngine::Reference(engine) => *results = engine.find_batch(batch)?,
-        }
-        Ok(())
     }
 
     #[cfg_attr(not(feature = "gpu"), allow(unused_variables))]
@@ -46,36 +31,22 @@ impl RunningEngine {
         &self,
         worker: usize,
         batch: BatchView<'_>,
-        results: &mut Vec<RoiResult>,
+        results: &mut Results,
     ) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus) => *results = gpus.find_batch_by_worker(worker, batch)?,
-            RunningEngine::Cpu(engine) => engine.find_batch_in_turn(batch, results)?,
-            RunningEngine::Reference(engine) => *results = engine.find_batch(batch)?,
-        }
-        Ok(())
-    }
-
-    #[allow(clippy::unused_async, reason = "nothing is awaited without a GPU")]
-    pub(super) async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
-        match self {
-            #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus) => gpus.find_async(roi).await,
-            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => self.find(roi),
+            RunningEngine::Gpus(gpus) => gpus.find_batch_by_worker(worker, batch, results),
+            RunningEngine::Cpu(engine) => engine.find_batch_in_turn(batch, results),
+            RunningEngine::Reference(engine) => engine.find_batch(batch, results),
         }
     }
 
     #[allow(clippy::unused_async, reason = "nothing is awaited without a GPU")]
-    pub(super) async fn find_batch_async(&self, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
+    pub(super) async fn find_batch_async(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus) => gpus.find_batch_async(batch).await,
-            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => {
-                let mut results = Vec::new();
-                self.find_batch_into(batch, &mut results)?;
-                Ok(results)
-            }
+            RunningEngine::Gpus(gpus) => gpus.find_batch_async(batch, results).await,
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => self.find_batch(batch, results),
         }
     }
 }

@@ -6,7 +6,8 @@
 mod example;
 
 use example::{Args, run};
-use zfinder::{AdapterChoice, Config, Detector, Preset};
+use zfinder::gpu::AdapterChoice;
+use zfinder::{Config, Detector, Preset};
 use zfinder_testing::{is_slow, on_adapters, shared};
 
 const CASES: [&str; 17] = [

@@ -16,8 +16,10 @@ use zfinder_testing::on_adapters;
 use proptest::test_runner::{Config as RunConfig, RngAlgorithm, TestRng, TestRunner};
 use random::{Case, case};
 use zfinder::config::{Fallback, Weighting};
+use zfinder::gpu::AdapterKind;
+use zfinder::thesis::ThesisOptions;
 use zfinder::{
-    AdapterKind, Config, Encoding, Engine, PhiWindow, Precision, Roi, RoiResult, Spacepoint, Status, StreamOptions,
+    Config, Encoding, Engine, PhiWindow, Precision, Results, Roi, RoiResult, Spacepoint, Status, StreamOptions,
     ZFinder, ZFinderBuilder,
 };
 use zfinder_testing::toy::turned;
@@ -52,7 +54,7 @@ impl Case {
         options(builder).build().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn find(&self, finder: &ZFinder) -> Vec<RoiResult> {
+    fn find(&self, finder: &ZFinder) -> Results {
         finder.find_batch(&batch(&self.rois)).unwrap_or_else(|error| panic!("{}: {error}", finder.description()))
     }
 
@@ -75,13 +77,12 @@ impl Case {
 
 /// Asserts that vertices have the same entries, each `shift` further along; z within a tolerance in
 /// mm.
-fn same(place: &str, found: &RoiResult, wanted: &RoiResult, mixes: bool, within_mm: f64, shift: f64) {
-    let counts = |r: &RoiResult| (r.id, r.status, r.spacepoints, r.outside_window, r.fallback);
-    assert_eq!(counts(found), counts(wanted), "{place}");
+fn same(place: &str, found: RoiResult<'_>, wanted: RoiResult<'_>, mixes: bool, within_mm: f64, shift: f64) {
+    assert_eq!(found.summary(), wanted.summary(), "{place}");
     // Mixing depends on distances, to the last digit; the first peak does not.
     let count = if mixes { 1 } else { usize::MAX };
-    assert!(mixes || found.vertices.len() == wanted.vertices.len(), "{place}: {found:?}, wanted {wanted:?}");
-    for (a, b) in found.vertices.iter().zip(&wanted.vertices).take(count) {
+    assert!(mixes || found.vertices().len() == wanted.vertices().len(), "{place}: {found:?}, wanted {wanted:?}");
+    for (a, b) in found.vertices().iter().zip(wanted.vertices()).take(count) {
         assert_eq!((a.pairs, a.background, a.rank), (b.pairs, b.background, b.rank), "{place}");
         // The reference engine has its own formula.
         let apart = a.significance.zip(b.significance).map_or(0.0, |(a, b)| (a - b).abs());
@@ -111,7 +112,7 @@ fn the_cpu_engine_is_the_reference() {
 }
 
 /// Order, other RoIs in the batch, threads and streams do not change a bit.
-fn invariances(case: &Case, finder: &ZFinder, wanted: &[RoiResult]) {
+fn invariances(case: &Case, finder: &ZFinder, wanted: &Results) {
     let (place, wanted) = (finder.description(), bits(wanted));
     let rng = &mut fastrand::Rng::with_seed(wanted.len() as u64);
     let mut shuffled = case.rois.clone();
@@ -123,14 +124,14 @@ fn invariances(case: &Case, finder: &ZFinder, wanted: &[RoiResult]) {
     found.reverse();
     assert_eq!(found, wanted, "{place}: RoIs reversed");
     let one_by_one: Vec<_> = case.rois.iter().map(|roi| finder.find(roi).expect("an answer")).collect();
-    assert_eq!(bits(&one_by_one), wanted, "{place}: one by one");
+    assert_eq!(bits(one_by_one.iter().flatten()), wanted, "{place}: one by one");
     for in_flight in [1, 3] {
         let mut stream = finder.stream(StreamOptions { in_flight }).expect("threads");
         let pushed = case.rois.iter().map(|roi| stream.push(batch(std::slice::from_ref(roi))).expect("an answer"));
         let mut answered: Vec<_> = pushed.collect::<Vec<_>>().into_iter().flatten().collect();
         answered.extend(stream.map(|answer| answer.expect("an answer")));
-        let found: Vec<_> = answered.into_iter().flat_map(|answered| answered.results).collect();
-        assert_eq!(bits(&found), wanted, "{place}: {in_flight} in flight");
+        let found = answered.iter().flat_map(|answered| &answered.results);
+        assert_eq!(bits(found), wanted, "{place}: {in_flight} in flight");
     }
 }
 
@@ -187,7 +188,7 @@ fn turns_and_shifts_move_vertices_along() {
                 let mut found = Roi { descriptor, spacepoints: roi.spacepoints.iter().map(turned).collect() };
                 found.descriptor.window = Some(window);
                 let found = finder.find(&found).expect("an answer");
-                same("turned", &found, wanted, mixes, bin / 1000.0, 0.0);
+                same("turned", found.roi(0), wanted, mixes, bin / 1000.0, 0.0);
                 compared.borrow_mut()[0] += 1;
             }
             if case.config.beam_spot_tilt == [0.0; 2] {
@@ -197,7 +198,7 @@ fn turns_and_shifts_move_vertices_along() {
                 let mut found = Roi { descriptor, spacepoints: roi.spacepoints.iter().map(moved).collect() };
                 found.descriptor.z_range = Some((low + shift, high + shift));
                 let found = finder.find(&found).expect("an answer");
-                same("shifted", &found, wanted, mixes, bin / 1000.0, shift);
+                same("shifted", found.roi(0), wanted, mixes, bin / 1000.0, shift);
                 compared.borrow_mut()[1] += 1;
             }
         }
@@ -215,14 +216,14 @@ struct Compared {
 
 impl Compared {
     /// Compares a GPU's answers with the CPU's.
-    fn add(&mut self, place: &str, case: &Case, found: &[RoiResult], wanted: &[RoiResult]) {
+    fn add(&mut self, place: &str, case: &Case, found: &Results, wanted: &Results) {
         for (found, wanted) in found.iter().zip(wanted) {
             self.all += 1;
             // llvmpipe ends long loops, and buffers may be small: the CPU engine has no such
             // limits.
-            if found.status == Status::CapacityExceeded {
+            if found.status() == Status::CapacityExceeded {
                 self.told += 1;
-            } else if bits(std::slice::from_ref(found)) != bits(std::slice::from_ref(wanted)) {
+            } else if bits([found]) != bits([wanted]) {
                 self.other += 1;
                 eprintln!("{place}: {found:?}, the CPU's {wanted:?}, {:?}", case.config);
             }
@@ -235,9 +236,9 @@ type Options = fn(ZFinderBuilder) -> ZFinderBuilder;
 /// Options that change only how a GPU works, except for the last two, which the CPU engine has as
 /// well.
 const OPTIONS: [(&str, Options); 6] = [
-    ("numbered", |builder| builder.slices_per_histogram(32)),
+    ("numbered", |builder| builder.thesis(ThesisOptions::numbered_pairs(32))),
     ("checked", |builder| builder.checked(true)),
-    ("checked, numbered", |builder| builder.checked(true).slices_per_histogram(300)),
+    ("checked, numbered", |builder| builder.checked(true).thesis(ThesisOptions::numbered_pairs(300))),
     ("small buffers", |builder| builder.most_buffer_bytes(3 << 20)),
     ("compact", |builder| builder.encoding(Encoding::Compact)),
     ("f64", |builder| builder.precision(Precision::F64)),

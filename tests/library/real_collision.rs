@@ -1,7 +1,8 @@
 //! Finds the vertex that the experiment reconstructed in a real collision (CMS, 2010;
 //! ../shared/data/real), on every engine. The file is not part of the repository.
 
-use zfinder::{Accumulate, Config, Engine, Preset, RoiBatch, RoiDescriptor, Spacepoint, Status, ZFinder};
+use zfinder::thesis::Accumulate;
+use zfinder::{Config, Engine, Preset, RoiBatch, RoiDescriptor, Spacepoint, Status, ZFinder};
 use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::on_adapters;
 use zfinder_testing::shared;
@@ -61,13 +62,13 @@ fn the_vertex_is_where_the_experiment_has_it() {
             let finder = ZFinder::builder(zfinder_io::detector_from_toml("pixels", PIXELS).expect("valid"))
                 .config(config.clone())
                 .engine(engine.clone())
-                .accumulate(accumulate)
+                .thesis(accumulate)
                 .build()
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
             let results = finder.find_batch(&batch).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert_eq!(results[0].status, Status::Ok, "{name}, {accumulate:?}");
-            assert_eq!(results[0].spacepoints, 444, "{name}, {accumulate:?}");
-            let vertex = results[0].vertices[0];
+            assert_eq!(results.roi(0).status(), Status::Ok, "{name}, {accumulate:?}");
+            assert_eq!(results.roi(0).summary().spacepoints, 444, "{name}, {accumulate:?}");
+            let vertex = results.roi(0).vertices().first().expect("status ok means a vertex");
             assert!((vertex.z_mm - TRUE_Z).abs() < 1.0, "{name}, {accumulate:?}: {vertex:?}, not {TRUE_Z} mm");
         }
     }

@@ -2,10 +2,8 @@
 
 use std::f64::consts::{PI, TAU};
 
-use zfinder::{
-    Calorimeter, Config, Engine, ObjectKind, PhiWindow, Preset, Region, RoiBatch, RoiDescriptor, SeedObject,
-    Spacepoint, Status,
-};
+use zfinder::region::{Calorimeter, ObjectKind, Region, SeedObject};
+use zfinder::{Config, Engine, PhiWindow, Preset, RoiBatch, RoiDescriptor, Spacepoint, Status};
 use zfinder_testing::engines::{agree, bits, build, find};
 use zfinder_testing::toy::Toy;
 
@@ -101,7 +99,7 @@ fn events() -> (RoiBatch, Vec<Option<Region>>) {
 fn regions_have_the_same_answers_on_every_engine() {
     let (events, regions) = events();
     let selected = Region::select_batch(&events, &regions).expect("a region an event");
-    assert!(selected.spacepoints() < events.spacepoints() * 3 / 4, "{}", selected.spacepoints());
+    assert!(selected.count_spacepoints() < events.count_spacepoints() * 3 / 4, "{}", selected.count_spacepoints());
     let backwards: RoiBatch = selected.iter().fold(RoiBatch::new(), |mut batch, roi| {
         let mut spacepoints: Vec<Spacepoint> = roi.spacepoints().collect();
         spacepoints.reverse();
@@ -127,7 +125,7 @@ fn a_region_of_everything_changes_nothing() {
     let (events, _) = events();
     let circle = Region::of_windows(&[PhiWindow::FullScan], &Config::preset(Preset::Default));
     let selected = Region::select_batch(&events, &vec![Some(circle.clone()); events.len()]).expect("a region an event");
-    assert_eq!(selected.spacepoints(), events.spacepoints());
+    assert_eq!(selected.count_spacepoints(), events.count_spacepoints());
     assert!(circle.contains(Spacepoint { rho: 50.5, phi: -1e-17, z: 0.0, layer: 0 }));
     let (name, finder) = finders().iter().find(|(name, _)| name == "CPU").expect("the CPU engine");
     let whole: RoiBatch = events.iter().fold(RoiBatch::new(), |mut batch, roi| {
@@ -152,7 +150,7 @@ fn what_a_region_cannot_judge_it_keeps() {
     batch.push(RoiDescriptor::default(), [good(0), good(1), good(2), invalid]);
     let selected = Region::select_batch(&batch, &[Some(region)]).expect("a region an event");
     for (name, finder) in finders() {
-        assert_eq!(find(name, finder, &selected)[0].status, Status::BadSpacepoint, "{name}");
+        assert_eq!(find(name, finder, &selected).roi(0).status(), Status::BadSpacepoint, "{name}");
     }
     let nothing = tubes(&[], &config);
     assert!(!nothing.contains(good(0)));

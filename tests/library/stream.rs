@@ -3,9 +3,11 @@
 
 use std::sync::OnceLock;
 
+use zfinder::gpu::AdapterChoice;
+use zfinder::thesis::ThesisOptions;
 use zfinder::{
-    AdapterChoice, Config, Detector, Encoding, Engine, Error, Preset, Roi, RoiBatch, RoiDescriptor, RoiResult,
-    SearchedBatch, Status, Stream, StreamOptions, ZFinder,
+    Config, Detector, Encoding, Engine, Error, Preset, Results, Roi, RoiBatch, RoiDescriptor, SearchedBatch, Status,
+    Stream, StreamOptions, ZFinder,
 };
 use zfinder_testing::engines::{Bits, bits, on_shared_device};
 use zfinder_testing::toy::{Toy, between};
@@ -15,7 +17,7 @@ use zfinder_testing::{on_adapters, on_fast_adapters};
 fn finders() -> &'static [(String, ZFinder)] {
     static FINDERS: OnceLock<Vec<(String, ZFinder)>> = OnceLock::new();
     FINDERS.get_or_init(|| {
-        let gpu = |adapter: zfinder::AdapterSummary| (adapter.name.clone(), on_shared_device(&adapter));
+        let gpu = |adapter: zfinder::gpu::AdapterSummary| (adapter.name.clone(), on_shared_device(&adapter));
         let mut engines: Vec<_> = on_fast_adapters().into_iter().map(gpu).collect();
         engines.push(("CPU".into(), Engine::Cpu));
         engines.push(("reference".into(), Engine::Reference));
@@ -118,7 +120,7 @@ fn parts_of_a_batch_change_no_bit() {
         let builder = builder
             .engine(on_shared_device(&adapter))
             .encoding(Encoding::Compact)
-            .slices_per_histogram(8)
+            .thesis(ThesisOptions::numbered_pairs(8))
             .most_buffer_bytes(1 << 20);
         let finder = builder.build().unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
         let wanted = one_by_one(&adapter.name, &finder, &batches);
@@ -261,7 +263,7 @@ fn pair() -> Option<Vec<AdapterChoice>> {
 
 /// Asserts that each RoI has the answer of one of the GPUs, which may round differently.
 #[track_caller]
-fn by_either(place: &str, found: &[RoiResult], wanted: &[Vec<Bits>]) -> [usize; 2] {
+fn by_either(place: &str, found: &Results, wanted: &[Vec<Bits>]) -> [usize; 2] {
     let mut by = [0, 0];
     assert!(wanted.iter().all(|wanted| wanted.len() == found.len()), "{place}");
     for (i, found) in bits(found).into_iter().enumerate() {
@@ -299,7 +301,7 @@ fn several_gpus_share_batches_and_streams() {
         if let Some(view) = batch.iter().next() {
             let roi = Roi { descriptor: *view.descriptor, spacepoints: view.spacepoints().collect() };
             let one = finder.find(&roi).unwrap_or_else(|error| panic!("{i}: {error}"));
-            assert_eq!(bits(&[one])[0], each[0][i][0], "{i}");
+            assert_eq!(bits(&one)[0], each[0][i][0], "{i}");
         }
     }
     for (in_flight, most) in [(1, 4), (4, 4), (5, 5)] {
@@ -315,7 +317,7 @@ fn several_gpus_share_batches_and_streams() {
     for at in [0, 39] {
         let mut rois: Vec<Roi> = (0..40).map(|_| Roi::default()).collect();
         rois[at].descriptor.z_range = Some((10.0, -10.0));
-        let error = finder.find_batch(&rois.into_iter().collect()).expect_err("no range");
+        let error = finder.find_batch(&rois.into_iter().collect::<RoiBatch>()).expect_err("no range");
         assert!(matches!(error, Error::Config { .. }), "{error}");
     }
 }
@@ -328,13 +330,13 @@ fn no_gpu_and_all_of_none_are_errors() {
     let adapters = on_adapters();
     match ZFinder::builder(Detector::atlas2010()).engine(Engine::Gpu(AdapterChoice::All)).build() {
         Ok(finder) => {
-            let first = adapters.iter().find(|adapter| adapter.kind != zfinder::AdapterKind::Software);
+            let first = adapters.iter().find(|adapter| adapter.kind != zfinder::gpu::AdapterKind::Software);
             let description = finder.description();
             assert!(first.is_some_and(|_| description.starts_with("GPU engine")), "{description}");
         }
         Err(error) => {
             let said = error.to_string();
-            assert!(adapters.iter().all(|adapter| adapter.kind == zfinder::AdapterKind::Software), "{said}");
+            assert!(adapters.iter().all(|adapter| adapter.kind == zfinder::gpu::AdapterKind::Software), "{said}");
             assert!(said.contains("no GPU adapter is hardware"), "{said}");
             assert!(adapters.iter().all(|adapter| said.contains(&adapter.name)), "{said}");
         }

@@ -1,7 +1,7 @@
 //! Answers to RoIs, and their digest.
 
 use wasm_bindgen::prelude::*;
-use zfinder::RoiResult;
+use zfinder::Results;
 use zfinder_io::{AnswerDigest, CSV_HEADER, write_csv, write_json_line};
 
 use crate::exception;
@@ -9,7 +9,7 @@ use crate::exception;
 /// The answers to all RoIs of [`Events`](crate::events::Events).
 #[wasm_bindgen]
 pub struct Answers {
-    pub(crate) results: Vec<RoiResult>,
+    pub(crate) results: Results,
 }
 
 #[wasm_bindgen]

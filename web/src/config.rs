@@ -3,7 +3,8 @@
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use zfinder::config::Key;
-use zfinder::{Config, Detector, LayerKind, Preset};
+use zfinder::detector::LayerKind;
+use zfinder::{Config, Detector, Preset};
 
 use crate::{exception, json};
 

@@ -1,8 +1,8 @@
 //! The browser's GPU.
 
 use wasm_bindgen::prelude::*;
-use zfinder::kernel_host::{AdapterChoice, Gpu, GpuOptions};
-use zfinder::{AdapterKind, adapters_async};
+use zfinder::gpu::kernel_host::{AdapterChoice, Gpu, GpuOptions};
+use zfinder::gpu::{AdapterKind, adapters_async};
 
 use crate::exception;
 

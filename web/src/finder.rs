@@ -1,7 +1,9 @@
 //! Finders on the CPU engine and on the GPU engine.
 
 use wasm_bindgen::prelude::*;
-use zfinder::{AdapterChoice, Encoding, Engine, ZFinder, ZFinderBuilder};
+use zfinder::gpu::AdapterChoice;
+use zfinder::thesis::ThesisOptions;
+use zfinder::{Encoding, Engine, ZFinder, ZFinderBuilder};
 
 use crate::answers::Answers;
 use crate::config::{config_of, detector_of};
@@ -59,7 +61,7 @@ impl Finder {
             builder = builder.encoding(Encoding::Compact);
         }
         if slices > 0 {
-            builder = builder.slices_per_histogram(slices);
+            builder = builder.thesis(ThesisOptions::numbered_pairs(slices));
         }
         Ok(Finder { finder: builder.build_async().await.map_err(exception)? })
     }

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::kernel::{Checks, Kernel, KernelDescriptor};
 use crate::poll::Instant;
-use crate::source::Source;
+use crate::source::KernelSource;
 use crate::timer::Timer;
 use crate::upload::Upload;
 
@@ -50,7 +50,7 @@ const DISPATCHES: usize = 16;
 /// As [`Kernel::build`] and [`Buffer::reserve`].
 pub fn read_bandwidth(gpu: &Gpu, bytes: u64) -> Result<Option<f64>, Error> {
     let Some(mut timer) = Timer::new(gpu, ROUNDS) else { return Ok(None) };
-    let source = Source::new("read_all").piece("read_all.wgsl", READ_ALL);
+    let source = KernelSource::new("read_all").piece("read_all.wgsl", READ_ALL);
     let kernel = Kernel::build(
         gpu,
         &KernelDescriptor { source: &source, entry_points: &["read_all"], constants: &[], checks: Checks::Trusted },

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use crate::kernel::{Checks, Kernel, KernelDescriptor};
-use crate::source::Source;
+use crate::source::KernelSource;
 use crate::status::lock;
 
 /// Most kernels that a device keeps. The oldest is dropped first, which bounds the memory.
@@ -16,7 +16,7 @@ pub(crate) struct BuiltKernels(Mutex<Vec<(Key, Kernel)>>);
 /// Everything that a compiled kernel depends on, constants by their bits.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Key {
-    source: Source,
+    source: KernelSource,
     entry_points: Vec<String>,
     constants: Vec<(String, u64)>,
     checks: Checks,
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn a_kernel_is_kept_with_all_that_it_depends_on() {
         let gpu = Gpu::noop().expect("the noop backend is always there");
-        let source = Source::new("double").piece("double.wgsl", DOUBLE);
-        let renamed = Source::new("triple").piece("double.wgsl", DOUBLE);
+        let source = KernelSource::new("double").piece("double.wgsl", DOUBLE);
+        let renamed = KernelSource::new("triple").piece("double.wgsl", DOUBLE);
         let wanted = KernelDescriptor {
             source: &source,
             entry_points: &["double"],
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn no_more_are_kept_than_there_is_room_for() {
         let gpu = Gpu::noop().expect("the noop backend is always there");
-        let source = Source::new("double").piece("double.wgsl", DOUBLE);
+        let source = KernelSource::new("double").piece("double.wgsl", DOUBLE);
         let first = KernelDescriptor { source: &source, entry_points: &[], constants: &[], checks: Checks::Checked };
         let kernel = Kernel::build(&gpu, &first).expect("built");
         for number in 0..MOST {

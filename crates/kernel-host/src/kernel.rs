@@ -10,7 +10,7 @@ use crate::built::Key;
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::reflect::{self, Binding, EntryPoint};
-use crate::source::Source;
+use crate::source::KernelSource;
 use crate::status::lock;
 
 /// Guards of a shader against its own faults.
@@ -29,7 +29,7 @@ pub enum Checks {
 #[derive(Clone, Copy, Debug)]
 pub struct KernelDescriptor<'a> {
     /// The WGSL source.
-    pub source: &'a Source,
+    pub source: &'a KernelSource,
     /// The entry points to build; an empty list means all.
     pub entry_points: &'a [&'a str],
     /// Values of `override`s, for all entry points.
@@ -358,7 +358,7 @@ fn prepare<'a>(gpu: &Gpu, descriptor: &KernelDescriptor<'a>) -> Result<Prepared<
 
 /// Checks workgroup memory. wgpu does not: a kernel with too much compiles, and computes wrong
 /// results.
-fn check_limits(gpu: &Gpu, source: &Source, entry: &EntryPoint) -> Result<(), Error> {
+fn check_limits(gpu: &Gpu, source: &KernelSource, entry: &EntryPoint) -> Result<(), Error> {
     let limits = gpu.limits();
     let offered = u64::from(limits.max_compute_workgroup_storage_size);
     if entry.workgroup_memory > offered {

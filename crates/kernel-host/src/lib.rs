@@ -22,7 +22,7 @@
 //! for it. `poll.rs` and `poll_web.rs` are the two forms of all this.
 //!
 //! ```
-//! use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, Source, wgpu};
+//! use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, KernelSource, wgpu};
 //!
 //! # fn main() -> Result<(), kernel_host::Error> {
 //! const DOUBLE: &str = "
@@ -33,7 +33,7 @@
 //!     }";
 //!
 //! let gpu = Gpu::noop()?; // a real program: Gpu::new(&GpuOptions::default())?
-//! let source = Source::new("scale").piece("scale.wgsl", DOUBLE);
+//! let source = KernelSource::new("scale").piece("scale.wgsl", DOUBLE);
 //! let kernel = Kernel::build(&gpu, &KernelDescriptor {
 //!     source: &source,
 //!     entry_points: &["scale"],
@@ -68,7 +68,7 @@
 //!
 //! - `adapter`, `summary`, `gpu`, `engine`: choose an adapter and open a [`Gpu`], or fall back to
 //!   the CPU.
-//! - `source`, `reflect`, `kernel`, `built`: assemble a [`Source`], reflect it, and build a
+//! - `source`, `reflect`, `kernel`, `built`: assemble a [`KernelSource`], reflect it, and build a
 //!   [`Kernel`].
 //! - `buffer`, `upload`, `allocation`, `memory`, `pool`: device memory, [`Buffer`], [`Readback`]
 //!   and [`Pool`].
@@ -115,7 +115,7 @@ pub use poll::{Instant, Submission, block_on};
 pub use pool::{Pool, Pooled, Reserved, Waiting};
 pub use precision::{Precision, UnknownPrecision};
 pub use reflect::{StructLayout, struct_layout, workgroup_memory};
-pub use source::{Parsed, Source};
+pub use source::{KernelSource, Parsed};
 pub use summary::{AdapterKind, AdapterSummary};
 pub use timer::Timer;
 #[cfg(feature = "testing")]

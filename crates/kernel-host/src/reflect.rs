@@ -7,7 +7,7 @@ use naga::valid::{Capabilities, ModuleInfo};
 use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
 
 use crate::error::Error;
-use crate::source::{Parsed, Source, chain};
+use crate::source::{KernelSource, Parsed, chain};
 
 /// A buffer variable of `@group(0)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) struct EntryPoint {
 }
 
 /// The buffer variables that the module declares, in the order of their numbers.
-pub(crate) fn bindings(source: &Source, parsed: &Parsed) -> Result<Vec<Binding>, Error> {
+pub(crate) fn bindings(source: &KernelSource, parsed: &Parsed) -> Result<Vec<Binding>, Error> {
     let module = &parsed.module;
     let mut bindings = Vec::new();
     for (_, variable) in module.global_variables.iter() {
@@ -74,7 +74,7 @@ pub(crate) fn bindings(source: &Source, parsed: &Parsed) -> Result<Vec<Binding>,
 }
 
 /// Returns the compute entry points of these names, or all for an empty list.
-pub(crate) fn entry_point_names(source: &Source, parsed: &Parsed, wanted: &[&str]) -> Result<Vec<String>, Error> {
+pub(crate) fn entry_point_names(source: &KernelSource, parsed: &Parsed, wanted: &[&str]) -> Result<Vec<String>, Error> {
     let offered: Vec<&str> = parsed
         .module
         .entry_points
@@ -99,7 +99,7 @@ pub(crate) fn entry_point_names(source: &Source, parsed: &Parsed, wanted: &[&str
 type Resolved<'a> = (Cow<'a, Module>, Cow<'a, ModuleInfo>);
 
 pub(crate) fn resolve<'a>(
-    source: &Source,
+    source: &KernelSource,
     module: &'a Module,
     info: &'a ModuleInfo,
     entry_point: Option<&str>,
@@ -113,7 +113,7 @@ pub(crate) fn resolve<'a>(
 
 /// Resolves the overrides for one entry point and measures it.
 pub(crate) fn entry_point(
-    source: &Source,
+    source: &KernelSource,
     parsed: &Parsed,
     name: &str,
     constants: &[(&str, f64)],
@@ -151,7 +151,7 @@ pub(crate) fn entry_point(
 /// # Errors
 /// [`Error::Shader`], or [`Error::Pipeline`] for an unknown entry point or constant.
 pub fn workgroup_memory(
-    source: &Source,
+    source: &KernelSource,
     entry_point_name: &str,
     constants: &[(&str, f64)],
     capabilities: Capabilities,
@@ -173,7 +173,7 @@ pub struct StructLayout {
 ///
 /// # Errors
 /// [`Error::Shader`], or [`Error::Binding`] if there is no such struct.
-pub fn struct_layout(source: &Source, struct_name: &str) -> Result<StructLayout, Error> {
+pub fn struct_layout(source: &KernelSource, struct_name: &str) -> Result<StructLayout, Error> {
     let parsed = source.parse(Capabilities::all())?;
     let found = parsed.module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(struct_name));
     match found.map(|(_, ty)| &ty.inner) {

@@ -21,8 +21,8 @@ fn load(i: u32) { wg_tile[i] = points[i].x * params.scale; }
 @compute @workgroup_size(8, 4) fn bin(@builtin(local_invocation_index) i: u32) { atomicAdd(&wg_bins[i], 1u); }
 ";
 
-fn tiles() -> Source {
-    Source::new("tiles").piece("tiles.wgsl", TILES)
+fn tiles() -> KernelSource {
+    KernelSource::new("tiles").piece("tiles.wgsl", TILES)
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn bindings_outside_the_rules_are_errors() {
         "@group(0) @binding(0) var a: texture_2d<f32>;",
         "@group(0) @binding(0) var<uniform> a: u32; @group(0) @binding(0) var<uniform> b: u32;",
     ] {
-        let source = Source::new("odd").piece("odd.wgsl", text);
+        let source = KernelSource::new("odd").piece("odd.wgsl", text);
         let parsed = source.parse(Capabilities::empty()).expect("valid");
         let error = bindings(&source, &parsed).expect_err(text);
         assert!(matches!(error, Error::Binding { .. }), "{error}");
@@ -100,7 +100,7 @@ fn every_language_is_written() {
 fn double_precision_is_refused_for_metal_and_not_a_panic() {
     let text = "@group(0) @binding(0) var<storage, read_write> x: array<f64>;
         @compute @workgroup_size(1) fn main() { x[0] = x[1] + 1.0lf; }";
-    let source = Source::new("double").piece("double.wgsl", text);
+    let source = KernelSource::new("double").piece("double.wgsl", text);
     assert!(translations(&source, &[], &[], Capabilities::FLOAT64, false).is_ok());
     let error = translations(&source, &[], &[], Capabilities::FLOAT64, true).expect_err("no f64 in Metal");
     assert!(error.to_string().contains("f64"), "{error}");

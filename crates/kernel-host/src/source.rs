@@ -11,7 +11,7 @@ use crate::error::Error;
 /// A variant of a kernel is made by giving another file for one of the pieces. Directives
 /// (`enable`, `requires`) have to stand in the first piece, as WGSL wants them before all else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct KernelSource {
     kernel: String,
     pieces: Vec<Piece>,
 }
@@ -38,7 +38,7 @@ pub struct Parsed {
     pub info: ModuleInfo,
 }
 
-impl Source {
+impl KernelSource {
     /// A kernel without text.
     #[must_use]
     pub fn new(kernel: &str) -> Self {
@@ -158,17 +158,17 @@ mod tests {
 
     #[test]
     fn lines_belong_to_their_pieces() {
-        let source = Source::new("kernel").piece("a", "1\n2").piece("b", "").piece("c", "4\n5\n");
+        let source = KernelSource::new("kernel").piece("a", "1\n2").piece("b", "").piece("c", "4\n5\n");
         assert_eq!(source.text(), "1\n2\n\n4\n5\n");
         let places: Vec<_> = (0..=7).map(|line| source.locate(line)).collect();
         let expected = [("a", 1), ("a", 1), ("a", 2), ("b", 1), ("c", 1), ("c", 2), ("c", 3), ("c", 4)];
         assert_eq!(places, expected);
-        assert_eq!(Source::new("empty").locate(3), ("empty", 3));
+        assert_eq!(KernelSource::new("empty").locate(3), ("empty", 3));
     }
 
     #[test]
     fn a_parse_error_names_the_piece_and_its_line() {
-        let source = Source::new("kernel")
+        let source = KernelSource::new("kernel")
             .piece("first.wgsl", "const one = 1u;\n\n")
             .piece("second.wgsl", "const two = 2u;\nconst three = ;\n");
         let (piece, line, column, message) = fault(source.parse(Capabilities::empty()).expect_err("does not parse"));
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_validation_error_names_the_piece_and_its_line() {
-        let source = Source::new("kernel").piece("first.wgsl", "const one = 1u;").piece(
+        let source = KernelSource::new("kernel").piece("first.wgsl", "const one = 1u;").piece(
             "second.wgsl",
             "\nfn f() -> u32 {\n    if one == 1u { return 1u; }\n}\n@compute @workgroup_size(1) fn main() { _ = f(); }",
         );
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_feature_that_is_not_there_is_an_error() {
-        let source = Source::new("kernel").piece("a.wgsl", "\nvar<private> x: f64;\n");
+        let source = KernelSource::new("kernel").piece("a.wgsl", "\nvar<private> x: f64;\n");
         assert!(source.parse(Capabilities::FLOAT64).is_ok());
         let error = source.parse(Capabilities::empty()).expect_err("has no f64");
         // naga gives a scalar type no place in the text.

@@ -5,7 +5,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 use crate::error::Error;
 use crate::reflect::{entry_point_names, resolve};
-use crate::source::{Source, chain};
+use crate::source::{KernelSource, chain};
 
 /// A kernel in the languages that drivers take.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct Translations {
 /// # Errors
 /// [`Error::Shader`], or [`Error::Pipeline`] with the language whose writer refused.
 pub fn translations(
-    source: &Source,
+    source: &KernelSource,
     entry_points: &[&str],
     constants: &[(&str, f64)],
     capabilities: Capabilities,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kernel_host::testing::on_adapters;
 use kernel_host::{
     AdapterChoice, AdapterKind, BindGroupSlot, Buffer, Checks, Error, Gpu, GpuOptions, Kernel, KernelDescriptor,
-    Readback, Source, Timer, Upload, adapters, read_bandwidth, wgpu,
+    KernelSource, Readback, Timer, Upload, adapters, read_bandwidth, wgpu,
 };
 
 const SUM: &str = "
@@ -45,7 +45,7 @@ fn storage() -> wgpu::BufferUsages {
 fn a_kernel_computes_the_same_checked_and_trusted() {
     let options = GpuOptions { optional_features: wgpu::Features::TIMESTAMP_QUERY, ..GpuOptions::default() };
     each(&options, |gpu| {
-        let source = Source::new("sum").piece("sum.wgsl", SUM);
+        let source = KernelSource::new("sum").piece("sum.wgsl", SUM);
         let constants = [("THREADS", 128.0), ("GAIN", 3.0)];
         let descriptor =
             |checks| KernelDescriptor { source: &source, entry_points: &["sum"], constants: &constants, checks };
@@ -102,7 +102,7 @@ fn a_kernel_computes_the_same_checked_and_trusted() {
 #[test]
 fn what_the_adapter_cannot_hold_is_refused() {
     each(&GpuOptions::default(), |gpu| {
-        let source = Source::new("greedy").piece(
+        let source = KernelSource::new("greedy").piece(
             "greedy.wgsl",
             "override WORDS: u32;
              var<workgroup> wg_words: array<u32, WORDS>;
@@ -220,7 +220,7 @@ fn futures_may_be_dropped_midway_and_awaited_in_any_order() {
         future
     }
     each(&GpuOptions::default(), |gpu| {
-        let source = Source::new("busy").piece("busy.wgsl", BUSY);
+        let source = KernelSource::new("busy").piece("busy.wgsl", BUSY);
         let descriptor =
             KernelDescriptor { source: &source, entry_points: &[], constants: &[], checks: Checks::Checked };
         let kernel = Kernel::build(gpu, &descriptor).expect("built");
@@ -324,7 +324,7 @@ fn shaders_reach_the_hosts_memory() {
             eprintln!("SKIPPED on {}: it has no MAPPABLE_PRIMARY_BUFFERS", gpu.name());
             return;
         }
-        let source = Source::new("sum").piece("sum.wgsl", SUM);
+        let source = KernelSource::new("sum").piece("sum.wgsl", SUM);
         let constants = [("THREADS", 64.0), ("GAIN", 2.0)];
         let descriptor =
             KernelDescriptor { source: &source, entry_points: &[], constants: &constants, checks: Checks::Checked };
@@ -381,7 +381,7 @@ fn a_kernel_says_how_many_workgroups_the_next_has() {
         @compute @workgroup_size(1) fn count() { atomicAdd(&counted, 1u); }";
     each(&GpuOptions::default(), |gpu| {
         let build = |name: &str, text: &str| {
-            let source = Source::new(name).piece(name, text);
+            let source = KernelSource::new(name).piece(name, text);
             let descriptor =
                 KernelDescriptor { source: &source, entry_points: &[], constants: &[], checks: Checks::Checked };
             Kernel::build(gpu, &descriptor).expect("built")

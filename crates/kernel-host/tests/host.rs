@@ -5,7 +5,8 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use kernel_host::{
-    AdapterChoice, Buffer, Checks, Error, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Source, Timer, wgpu,
+    AdapterChoice, Buffer, Checks, Error, Gpu, GpuOptions, Kernel, KernelDescriptor, KernelSource, Readback, Timer,
+    wgpu,
 };
 
 const COPY: &str = "
@@ -21,11 +22,11 @@ var<workgroup> wg_room: array<u32, ROOM>;
 @compute @workgroup_size(1) fn clear() { output[0] = 0u; }
 ";
 
-fn copy_source() -> Source {
-    Source::new("copy").piece("copy.wgsl", COPY)
+fn copy_source() -> KernelSource {
+    KernelSource::new("copy").piece("copy.wgsl", COPY)
 }
 
-fn descriptor<'a>(source: &'a Source, constants: &'a [(&'a str, f64)]) -> KernelDescriptor<'a> {
+fn descriptor<'a>(source: &'a KernelSource, constants: &'a [(&'a str, f64)]) -> KernelDescriptor<'a> {
     KernelDescriptor { source, entry_points: &[], constants, checks: Checks::Checked }
 }
 
@@ -194,7 +195,7 @@ fn too_much_is_refused_before_the_driver_sees_it() {
         }
         other => panic!("{other:?}"),
     }
-    let wide = Source::new("wide").piece("wide.wgsl", "@compute @workgroup_size(32, 32) fn wide() {}");
+    let wide = KernelSource::new("wide").piece("wide.wgsl", "@compute @workgroup_size(32, 32) fn wide() {}");
     assert!(matches!(
         Kernel::build(&gpu, &descriptor(&wide, &[])),
         Err(Error::Limit { limit: "max_compute_invocations_per_workgroup", wanted: 1024, offered: 256, .. })
@@ -209,9 +210,9 @@ fn too_much_is_refused_before_the_driver_sees_it() {
 #[test]
 fn many_kernels_keep_their_order() {
     let gpu = noop();
-    let sources: Vec<Source> = (0..9)
+    let sources: Vec<KernelSource> = (0..9)
         .map(|i| {
-            Source::new(&format!("kernel {i}"))
+            KernelSource::new(&format!("kernel {i}"))
                 .piece("k.wgsl", &format!("@compute @workgroup_size({}) fn f() {{}}", i + 1))
         })
         .collect();
@@ -223,7 +224,7 @@ fn many_kernels_keep_their_order() {
         assert_eq!((kernel.workgroup_size("g"), kernel.workgroup_memory("g")), ([0; 3], 0));
     }
     assert!(Kernel::build_all(&gpu, &[]).expect("nothing to do").is_empty());
-    let broken = Source::new("broken").piece("b.wgsl", "fn f( {}");
+    let broken = KernelSource::new("broken").piece("b.wgsl", "fn f( {}");
     descriptors.insert(4, descriptor(&broken, &[]));
     let error = Kernel::build_all(&gpu, &descriptors).expect_err("one is broken");
     assert!(matches!(&error, Error::Shader { kernel, line: 1, .. } if kernel == "broken"), "{error}");
@@ -232,7 +233,7 @@ fn many_kernels_keep_their_order() {
 #[test]
 fn dispatch_checks_its_arguments() {
     let gpu = noop();
-    let source = Source::new("k").piece("k.wgsl", "@compute @workgroup_size(1) fn f() {}");
+    let source = KernelSource::new("k").piece("k.wgsl", "@compute @workgroup_size(1) fn f() {}");
     let kernel = Kernel::build(&gpu, &descriptor(&source, &[])).expect("built");
     let group = kernel.bind_group(&gpu, &[]).expect("nothing to bind");
     let mut encoder = gpu.encoder("dispatch");

@@ -7,9 +7,10 @@
 #include <string.h>
 
 // Version of this interface. Programs compare it with `zf_abi_version()`.
-#define ZF_ABI_VERSION 0
+#define ZF_ABI_VERSION 1
 
-// Flag of a batch: columns are x, y, z [mm]. Without the flag they are rho [mm], phi [rad], z [mm].
+// Flag of a batch: columns are x, y, z [mm]. Without the flag they are rho [mm], phi [rad], z
+// [mm].
 #define ZF_CARTESIAN 1
 
 // Flag of a batch: coordinates are `float`. Without the flag they are `double`.
@@ -24,7 +25,8 @@
 // Window of an RoI: the full circle.
 #define ZF_WINDOW_FULL 1
 
-// Window of an RoI: from `phi_min` up to `phi_max` [rad]. The window covers +-pi if `phi_min > phi_max`.
+// Window of an RoI: from `phi_min` up to `phi_max` [rad]. The window covers +-pi if
+// `phi_min > phi_max`.
 #define ZF_WINDOW_RANGE 2
 
 // Window of an RoI: the smallest range that holds its spacepoints.
@@ -54,7 +56,7 @@ enum zf_code
   ZF_GPU = 7,
   // The system gives no thread.
   ZF_THREAD = 8,
-  // A buffer is too small. The wanted sizes are written.
+  // The buffer of a text is too small. The wanted size is written.
   ZF_NO_ROOM = 9,
   // No batch is in flight.
   ZF_EMPTY = 10,
@@ -89,8 +91,6 @@ enum zf_status
   ZF_STATUS_BAD_SPACEPOINT = 3,
   // The work exceeds the capacity of the engine.
   ZF_STATUS_CAPACITY_EXCEEDED = 4,
-  // A status of a newer library.
-  ZF_STATUS_OTHER = 5,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -104,11 +104,13 @@ typedef int32_t zf_status;
 typedef struct zf_options {
   // `sizeof(zf_options)`.
   size_t size;
-  // Name of a preset, or a configuration in TOML; NULL is the preset `auto`. A text with `=` is TOML.
+  // Name of a preset, or a configuration in TOML; NULL is the preset `auto`. A text with `=` is
+  // TOML.
   const char *config;
   // Name of a built-in detector, or a detector in TOML. It must be given.
   const char *detector;
-  // `auto`, `cpu`, `gpu` or `reference`; NULL is `auto`: a hardware GPU if there is one, else the CPU.
+  // `auto`, `cpu`, `gpu` or `reference`; NULL is `auto`: a hardware GPU if there is one, else
+  // the CPU.
   const char *engine;
   // Index, PCI id or name of an adapter, or `all`; NULL is the best hardware GPU.
   const char *adapter;
@@ -121,6 +123,57 @@ typedef struct zf_finder {
   // Number of the finder.
   uint64_t id;
 } zf_finder;
+
+// Handle of results. 0 is no results. Numbers are never used again.
+typedef struct zf_results {
+  // Number of the results.
+  uint64_t id;
+} zf_results;
+
+// Columns of results: memory of the library, which the caller reads. `zf_columns_init()` sets the
+// size.
+//
+// The pointers are valid until the next search into the same results, or until
+// `zf_results_destroy()`. A column without elements must not be read.
+typedef struct zf_columns {
+  // `sizeof(zf_columns)`.
+  size_t size;
+  // Number of RoIs.
+  size_t rois;
+  // Number of vertices of all RoIs together.
+  size_t vertices;
+  // Event number of each RoI.
+  const uint64_t *event_id;
+  // Number of each RoI in its event.
+  const uint64_t *roi_id;
+  // One of `zf_status` for each RoI.
+  const uint8_t *status;
+  // Number of spacepoints of each RoI that took part.
+  const uint64_t *spacepoints;
+  // Number of spacepoints of each RoI outside the window, or beyond the last layer of the
+  // configuration.
+  const uint64_t *outside_window;
+  // 1 if an RoI has the answer of the second search, which runs where the first search finds no
+  // peak; else 0.
+  const uint8_t *fallback;
+  // `rois + 1` numbers that ascend from 0 to `vertices`: RoI i has the vertices from
+  // `offsets[i]` up to `offsets[i + 1]`, the best vertex first.
+  const size_t *offsets;
+  // Position of each vertex along the beam [mm].
+  const double *z_mm;
+  // Standard error of each position [mm].
+  const double *z_error_mm;
+  // Entries of each peak, or the sum of their weights.
+  const double *weight;
+  // The vertices of an RoI are ordered by this number.
+  const double *rank;
+  // Significance of each peak in standard deviations; NaN without a background.
+  const double *significance;
+  // Entries that three bins have without a vertex; NaN if it is not computed.
+  const double *background;
+  // Pairs of each peak.
+  const uint64_t *pairs;
+} zf_columns;
 
 // Description of an RoI.
 typedef struct zf_roi {
@@ -146,7 +199,8 @@ typedef struct zf_roi {
 
 // RoIs whose spacepoints lie in columns of the caller. `zf_batch_init()` sets the sizes.
 //
-// Columns rho, phi, z are searched where they are; layers of `uint32_t` and columns x, y are converted in one copy.
+// Columns rho, phi, z are searched where they are; layers of `uint32_t` and columns x, y are
+// converted in one copy.
 typedef struct zf_batch {
   // `sizeof(zf_batch)`.
   size_t size;
@@ -168,72 +222,13 @@ typedef struct zf_batch {
   size_t spacepoints;
   // Number of RoIs.
   size_t rois;
-  // `rois + 1` numbers that ascend from 0 to `spacepoints`: RoI i has the spacepoints from `offsets[i]` up to
-  // `offsets[i + 1]`. NULL is allowed for one RoI, which has all spacepoints.
+  // `rois + 1` numbers that ascend from 0 to `spacepoints`: RoI i has the spacepoints from
+  // `offsets[i]` up to `offsets[i + 1]`. NULL is allowed for one RoI, which has all spacepoints.
   const uint64_t *offsets;
-  // `rois` descriptions. NULL gives RoI i the event number i and the window of the configuration.
+  // `rois` descriptions. NULL gives RoI i the event number i and the window of the
+  // configuration.
   const struct zf_roi *roi;
 } zf_batch;
-
-// Answer of an RoI.
-typedef struct zf_result {
-  // Event number.
-  uint64_t event_id;
-  // Number of the RoI in the event.
-  uint64_t roi_id;
-  // One of `zf_status`.
-  int32_t status;
-  // 1 if this is the answer of the second search, which runs where the first search finds no peak; else 0.
-  uint32_t fallback;
-  // Index of the first vertex of the RoI among the vertices of the batch.
-  uint64_t first_vertex;
-  // Number of vertices. The best vertex comes first.
-  uint64_t vertices;
-  // Number of spacepoints that took part.
-  uint64_t spacepoints;
-  // Number of spacepoints outside the window, or beyond the last layer of the configuration.
-  uint64_t outside_window;
-} zf_result;
-
-// Vertex candidate on the beam line.
-typedef struct zf_vertex {
-  // Position along the beam [mm].
-  double z_mm;
-  // Standard error of the position [mm].
-  double z_error_mm;
-  // Entries of the peak, or the sum of their weights.
-  double weight;
-  // Vertices are ordered by this number.
-  double rank;
-  // Significance of the peak in standard deviations; NaN without a background.
-  double significance;
-  // Entries that three bins have without a vertex; NaN if it is not computed.
-  double background;
-  // Pairs of the peak.
-  uint64_t pairs;
-} zf_vertex;
-
-// Buffers of the caller for the answers to a batch. `zf_answers_init()` sets the sizes.
-typedef struct zf_answers {
-  // `sizeof(zf_answers)`.
-  size_t size;
-  // `sizeof(zf_result)`.
-  size_t result_size;
-  // `sizeof(zf_vertex)`.
-  size_t vertex_size;
-  // In: buffer for one `zf_result` for each RoI.
-  struct zf_result *result_buffer;
-  // In: elements of `result_buffer`.
-  size_t result_room;
-  // In: buffer for the vertices of all RoIs. RoIs times `zf_most_vertices()` elements are enough.
-  struct zf_vertex *vertex_buffer;
-  // In: elements of `vertex_buffer`.
-  size_t vertex_room;
-  // Out: number of results, written or, with `ZF_NO_ROOM`, wanted.
-  size_t results;
-  // Out: number of vertices, written or, with `ZF_NO_ROOM`, wanted.
-  size_t vertices;
-} zf_answers;
 
 // Handle of a stream. 0 is no stream. Numbers are never used again.
 typedef struct zf_stream {
@@ -251,8 +246,8 @@ uint32_t zf_abi_version(void);
 // Returns the version of the library, such as "0.1.0". Any thread, at any time.
 const char *zf_version(void);
 
-// Returns the text of the last failure of a call on this thread, or an empty text. The text is valid until the next
-// failure on this thread.
+// Returns the text of the last failure of a call on this thread, or an empty text. The text is
+// valid until the next failure on this thread.
 const char *zf_last_error(void);
 
 // Returns the name of a code, such as "ZF_OK". Any thread, at any time.
@@ -261,25 +256,22 @@ const char *zf_code_name(int32_t code);
 // Returns the name of a status, such as "no_peak", as files have it. Any thread, at any time.
 const char *zf_status_name(int32_t status);
 
-// Writes a line of text for each adapter of this machine: index, kind, backend, name and driver, with tabs between. Any
-// thread.
+// Writes a line of text for each adapter of this machine: index, kind, backend, name and driver,
+// with tabs between. Any thread.
 //
-// `wanted` gets the bytes of the text with its NUL; `wanted` may be NULL. A NULL `buffer` asks for the size alone.
+// `wanted` gets the bytes of the text with its NUL; `wanted` may be NULL. A NULL `buffer` asks for
+// the size alone.
 //
 // # Safety
 // `buffer` has `room` bytes.
-zf_code zf_adapters(char *buffer,
-                    size_t room,
-                    size_t *wanted);
+zf_code zf_adapters(char *buffer, size_t room, size_t *wanted);
 
-// Writes a line of text for each key of a configuration: name, values with their unit, and meaning, with tabs between.
-// Any thread. Buffers are those of `zf_adapters()`.
+// Writes a line of text for each key of a configuration: name, values with their unit, and
+// meaning, with tabs between. Any thread. Buffers are those of `zf_adapters()`.
 //
 // # Safety
 // `buffer` has `room` bytes.
-zf_code zf_keys(char *buffer,
-                size_t room,
-                size_t *wanted);
+zf_code zf_keys(char *buffer, size_t room, size_t *wanted);
 
 // Builds a finder. Opens devices and compiles shaders, so build a finder once. Any thread.
 //
@@ -289,17 +281,16 @@ zf_code zf_keys(char *buffer,
 // `options` has valid texts.
 zf_code zf_create(const struct zf_options *options, struct zf_finder *finder);
 
-// Destroys a finder. Any thread, also while other threads search: their calls finish. Streams of the finder go on.
+// Destroys a finder. Any thread, also while other threads search: their calls finish. Streams of
+// the finder go on.
 zf_code zf_destroy(struct zf_finder finder);
 
-// Writes which engine runs, and on which adapters. Any thread. Buffers are those of `zf_adapters()`.
+// Writes which engine runs, and on which adapters. Any thread. Buffers are those of
+// `zf_adapters()`.
 //
 // # Safety
 // `buffer` has `room` bytes.
-zf_code zf_describe(struct zf_finder finder,
-                    char *buffer,
-                    size_t room,
-                    size_t *wanted);
+zf_code zf_describe(struct zf_finder finder, char *buffer, size_t room, size_t *wanted);
 
 // Writes a warning if the first spacepoints that were searched lie far from their layers, with the
 // detector, the unit of length or the first layer number that they fit; else an empty text. Any
@@ -307,10 +298,7 @@ zf_code zf_describe(struct zf_finder finder,
 //
 // # Safety
 // `buffer` has `room` bytes.
-zf_code zf_input_warning(struct zf_finder finder,
-                         char *buffer,
-                         size_t room,
-                         size_t *wanted);
+zf_code zf_input_warning(struct zf_finder finder, char *buffer, size_t room, size_t *wanted);
 
 // Writes the largest number of vertices that an RoI gets. Any thread.
 //
@@ -318,50 +306,64 @@ zf_code zf_input_warning(struct zf_finder finder,
 // `vertices` can be written to.
 zf_code zf_most_vertices(struct zf_finder finder, size_t *vertices);
 
-// Finds the vertices of all RoIs of a batch, and blocks until they are there. Any thread, and many threads at once
-// with the same finder, each with its own `answers`.
+// Makes results without RoIs. Searches fill them and reuse their memory. Any thread.
 //
-// With `ZF_NO_ROOM` no buffer is written, and `answers->results` and `answers->vertices` are the wanted sizes. An
-// invalid spacepoint is no failure of the call, but the status of its RoI.
+// `results` gets the handle; destroy it with `zf_results_destroy()`.
 //
 // # Safety
-// Columns and buffers have the sizes that `batch` and `answers` say, and nobody changes them during the call.
-zf_code zf_find(struct zf_finder finder,
-                const struct zf_batch *batch,
-                struct zf_answers *answers);
+// `results` can be written to.
+zf_code zf_results_create(struct zf_results *results);
 
-// Starts a stream, which keeps `in_flight` batches in flight, 1 to 1024, each with a thread. 0 is twice the number of
-// cores. Any thread.
+// Writes pointers to the columns of results; nothing is copied. Any thread.
+//
+// The pointers are valid until the next search into the same results, or until
+// `zf_results_destroy()`.
+//
+// # Safety
+// `columns` has the size that it states.
+zf_code zf_results_columns(struct zf_results results, struct zf_columns *columns);
+
+// Destroys results. Pointers to their columns become invalid. Any thread.
+zf_code zf_results_destroy(struct zf_results results);
+
+// Finds the vertices of all RoIs of a batch, and blocks until they are there. Any thread, and many
+// threads at once with the same finder, each with its own `results`.
+//
+// An invalid spacepoint is no failure of the call, but the status of its RoI. After a failure
+// `results` hold no RoI.
+//
+// # Safety
+// Columns have the sizes that `batch` states, and nobody changes them during the call.
+zf_code zf_find(struct zf_finder finder, const struct zf_batch *batch, struct zf_results results);
+
+// Starts a stream, which keeps `in_flight` batches in flight, 1 to 1024, each with a thread. 0 is
+// twice the number of cores. Any thread.
 //
 // `stream` gets the handle; destroy it with `zf_stream_destroy()`.
 //
 // # Safety
 // `stream` can be written to.
-zf_code zf_stream_create(struct zf_finder finder,
-                         size_t in_flight,
-                         struct zf_stream *stream);
+zf_code zf_stream_create(struct zf_finder finder, size_t in_flight, struct zf_stream *stream);
 
-// Copies a batch and sends it on its way. Does not wait for answers. Any thread, also while another thread pops.
+// Copies a batch and sends it on its way. Does not wait for answers. Any thread, also while
+// another thread pops.
 //
 // `ZF_FULL`: as many batches are in flight as allowed; pop one first.
 //
 // # Safety
 // As `zf_find()`. After the call, the columns belong to the caller again.
-zf_code zf_stream_push(struct zf_stream stream,
-                       const struct zf_batch *batch);
+zf_code zf_stream_push(struct zf_stream stream, const struct zf_batch *batch);
 
-// Writes the answers to the oldest batch, and blocks until they are there. Any thread; answers come in the order of the
-// pushes.
+// Fills `results` with the answers to the oldest batch, and blocks until they are there. Any
+// thread; answers come in the order of the pushes. The stream reuses the earlier memory of
+// `results`.
 //
-// `ZF_EMPTY`: no batch is in flight. `ZF_NO_ROOM`: the batch stays the oldest. With any other failure of the search,
-// the batch is gone, and the next call waits for the next batch.
-//
-// # Safety
-// As `zf_find()`.
-zf_code zf_stream_pop(struct zf_stream stream,
-                      struct zf_answers *answers);
+// `ZF_EMPTY`: no batch is in flight. With any other failure of the search, the batch is gone, and
+// the next call waits for the next batch. After a failure `results` hold no RoI.
+zf_code zf_stream_pop(struct zf_stream stream, struct zf_results results);
 
-// Destroys a stream. Batches that are being searched are finished, the other batches are discarded. Any thread.
+// Destroys a stream. Batches that are being searched are finished, the other batches are
+// discarded. Any thread.
 zf_code zf_stream_destroy(struct zf_stream stream);
 
 #ifdef __cplusplus
@@ -389,14 +391,12 @@ static inline zf_batch zf_batch_init(void) {
   return batch;
 }
 
-// Returns answers with the sizes set and all else 0.
-static inline zf_answers zf_answers_init(void) {
-  zf_answers answers;
-  memset(&answers, 0, sizeof answers);
-  answers.size = sizeof answers;
-  answers.result_size = sizeof(zf_result);
-  answers.vertex_size = sizeof(zf_vertex);
-  return answers;
+// Returns columns with the size set and all else 0.
+static inline zf_columns zf_columns_init(void) {
+  zf_columns columns;
+  memset(&columns, 0, sizeof columns);
+  columns.size = sizeof columns;
+  return columns;
 }
 
 #ifdef __cplusplus

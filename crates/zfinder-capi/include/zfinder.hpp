@@ -9,7 +9,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "zfinder.h"
 
@@ -50,6 +49,25 @@ std::string text(Write write) {
   }
 }
 
+// Owns a handle of the library.
+template <class T, zf_code (*destroy)(T)>
+class Handle {
+ public:
+  Handle() = default;
+  Handle(Handle&& other) noexcept : value(std::exchange(other.value, T{0})) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(value, other.value);
+    return *this;
+  }
+  ~Handle() {
+    if (value.id != 0) {
+      destroy(value);
+    }
+  }
+
+  T value{0};
+};
+
 }  // namespace detail
 
 enum class Frame { Cylindrical, Cartesian };
@@ -76,35 +94,68 @@ zf_batch batch(Frame frame, const Number* rho_or_x, const Number* phi_or_y, cons
   return batch;
 }
 
-// Results of the RoIs of a batch, and their vertices.
-struct Answers {
-  std::vector<zf_result> results;
-  std::vector<zf_vertex> vertices;
+// A column: a view of memory of the library.
+template <class T>
+class Column {
+ public:
+  Column(const T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+  const T* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  const T* begin() const noexcept { return data_; }
+  const T* end() const noexcept { return data_ + size_; }
+  const T& operator[](std::size_t index) const noexcept { return data_[index]; }
+
+ private:
+  const T* data_;
+  std::size_t size_;
 };
 
-namespace detail {
+// Answers to the RoIs of a batch, as columns; see zf_columns for their meaning. A search reuses the
+// memory of earlier answers. After a failed search there is no RoI. Columns are valid until the
+// next search into the same results, a move of the results, or their destruction.
+class Results {
+ public:
+  Results() { detail::check(zf_results_create(&handle_.value)); }
 
-// Calls a function that writes answers, with larger buffers where they are too small.
-template <class Write>
-zf_code answers(Answers& answers, Write write) {
-  for (;;) {
-    zf_answers buffers = zf_answers_init();
-    buffers.result_buffer = answers.results.data();
-    buffers.result_room = answers.results.size();
-    buffers.vertex_buffer = answers.vertices.data();
-    buffers.vertex_room = answers.vertices.size();
-    const zf_code code = write(&buffers);
-    if (code == ZF_OK || code == ZF_NO_ROOM) {
-      answers.results.resize(buffers.results);
-      answers.vertices.resize(buffers.vertices);
+  std::size_t rois() const noexcept { return columns_.rois; }
+  std::size_t vertices() const noexcept { return columns_.vertices; }
+  // One element an RoI.
+  Column<std::uint64_t> event_id() const noexcept { return {columns_.event_id, rois()}; }
+  Column<std::uint64_t> roi_id() const noexcept { return {columns_.roi_id, rois()}; }
+  Column<std::uint8_t> status() const noexcept { return {columns_.status, rois()}; }
+  Column<std::uint64_t> spacepoints() const noexcept { return {columns_.spacepoints, rois()}; }
+  Column<std::uint64_t> outside_window() const noexcept { return {columns_.outside_window, rois()}; }
+  Column<std::uint8_t> fallback() const noexcept { return {columns_.fallback, rois()}; }
+  // RoI i has the vertices from offsets()[i] up to offsets()[i + 1].
+  Column<std::size_t> offsets() const noexcept { return {columns_.offsets, columns_.offsets ? rois() + 1 : 0}; }
+  // One element a vertex.
+  Column<double> z_mm() const noexcept { return {columns_.z_mm, vertices()}; }
+  Column<double> z_error_mm() const noexcept { return {columns_.z_error_mm, vertices()}; }
+  Column<double> weight() const noexcept { return {columns_.weight, vertices()}; }
+  Column<double> rank() const noexcept { return {columns_.rank, vertices()}; }
+  Column<double> significance() const noexcept { return {columns_.significance, vertices()}; }
+  Column<double> background() const noexcept { return {columns_.background, vertices()}; }
+  Column<std::uint64_t> pairs() const noexcept { return {columns_.pairs, vertices()}; }
+  const zf_columns& columns() const noexcept { return columns_; }
+
+ private:
+  friend class Finder;
+  friend class Stream;
+
+  // Calls a function that fills the results, and reads their columns, also after a failure.
+  template <class Search>
+  zf_code fill(Search search) noexcept {
+    const zf_code code = search(handle_.value);
+    if (zf_results_columns(handle_.value, &columns_) != ZF_OK) {
+      columns_ = zf_columns_init();
     }
-    if (code != ZF_NO_ROOM) {
-      return code;
-    }
+    return code;
   }
-}
 
-}  // namespace detail
+  detail::Handle<zf_results, zf_results_destroy> handle_;
+  zf_columns columns_ = zf_columns_init();
+};
 
 // Options of a finder. Texts without a value keep their default; see zf_options.
 struct Options {
@@ -129,61 +180,42 @@ class Finder {
     c.engine = text(options.engine);
     c.adapter = text(options.adapter);
     c.threads = options.threads;
-    detail::check(zf_create(&c, &handle_));
-    const zf_code code = zf_most_vertices(handle_, &most_vertices_);
-    if (code != ZF_OK) {
-      zf_destroy(handle_);
-      detail::check(code);
-    }
-  }
-  Finder(Finder&& other) noexcept
-      : handle_(std::exchange(other.handle_, zf_finder{0})), most_vertices_(other.most_vertices_) {}
-  Finder& operator=(Finder&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    std::swap(most_vertices_, other.most_vertices_);
-    return *this;
-  }
-  Finder(const Finder&) = delete;
-  Finder& operator=(const Finder&) = delete;
-  ~Finder() {
-    if (handle_.id != 0) {
-      zf_destroy(handle_);
-    }
+    detail::check(zf_create(&c, &handle_.value));
   }
 
-  // Finds the vertices of a batch. The memory of `answers` is used again.
-  void find(const zf_batch& batch, Answers& answers) const {
-    answers.results.resize(batch.rois);
-    answers.vertices.resize(batch.rois * most_vertices_);
-    detail::check(
-        detail::answers(answers, [&](zf_answers* buffers) { return zf_find(handle_, &batch, buffers); }));
+  // Finds the vertices of a batch, and reuses the memory of `results`.
+  void find(const zf_batch& batch, Results& results) const {
+    detail::check(results.fill([&](zf_results into) { return zf_find(handle(), &batch, into); }));
   }
-  Answers find(const zf_batch& batch) const {
-    Answers answers;
-    find(batch, answers);
-    return answers;
+  Results find(const zf_batch& batch) const {
+    Results results;
+    find(batch, results);
+    return results;
   }
 
   // Returns which engine runs, and on which adapters.
   std::string description() const {
     return detail::text([&](char* buffer, std::size_t room, std::size_t* wanted) {
-      return zf_describe(handle_, buffer, room, wanted);
+      return zf_describe(handle(), buffer, room, wanted);
     });
   }
   // Returns a warning about units and layers of the first spacepoints that were searched, or an
   // empty text.
   std::string input_warning() const {
     return detail::text([&](char* buffer, std::size_t room, std::size_t* wanted) {
-      return zf_input_warning(handle_, buffer, room, wanted);
+      return zf_input_warning(handle(), buffer, room, wanted);
     });
   }
   // Returns the largest number of vertices of an RoI.
-  std::size_t most_vertices() const noexcept { return most_vertices_; }
-  zf_finder handle() const noexcept { return handle_; }
+  std::size_t most_vertices() const {
+    std::size_t vertices = 0;
+    detail::check(zf_most_vertices(handle(), &vertices));
+    return vertices;
+  }
+  zf_finder handle() const noexcept { return handle_.value; }
 
  private:
-  zf_finder handle_{0};
-  std::size_t most_vertices_ = 0;
+  detail::Handle<zf_finder, zf_destroy> handle_;
 };
 
 // Batches in flight. One thread may push while another thread pops.
@@ -191,33 +223,20 @@ class Stream {
  public:
   // `in_flight` 0 is twice the number of cores.
   explicit Stream(const Finder& finder, std::size_t in_flight = 0) {
-    detail::check(zf_stream_create(finder.handle(), in_flight, &handle_));
-  }
-  Stream(Stream&& other) noexcept : handle_(std::exchange(other.handle_, zf_stream{0})) {}
-  Stream& operator=(Stream&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() {
-    if (handle_.id != 0) {
-      zf_stream_destroy(handle_);
-    }
+    detail::check(zf_stream_create(finder.handle(), in_flight, &handle_.value));
   }
 
   // Copies a batch and sends it on its way. Returns false if the stream is full.
   bool push(const zf_batch& batch) {
-    const zf_code code = zf_stream_push(handle_, &batch);
+    const zf_code code = zf_stream_push(handle_.value, &batch);
     if (code != ZF_FULL) {
       detail::check(code);
     }
     return code == ZF_OK;
   }
-  // Waits for the answers to the oldest batch. Returns false if no batch is in flight.
-  bool pop(Answers& answers) {
-    const zf_code code =
-        detail::answers(answers, [&](zf_answers* buffers) { return zf_stream_pop(handle_, buffers); });
+  // Waits for the answers to the oldest batch. Returns false, and no RoI, if no batch is in flight.
+  bool pop(Results& results) {
+    const zf_code code = results.fill([&](zf_results into) { return zf_stream_pop(handle_.value, into); });
     if (code != ZF_EMPTY) {
       detail::check(code);
     }
@@ -225,13 +244,13 @@ class Stream {
   }
 
  private:
-  zf_stream handle_{0};
+  detail::Handle<zf_stream, zf_stream_destroy> handle_;
 };
 
 // Returns a line of text for each adapter of this machine.
 inline std::string adapters() { return detail::text(zf_adapters); }
 
-/// A line for each key of a configuration: name, values with their unit, and meaning, with tabs between.
+// Returns a line for each key of a configuration: name, values with their unit, and meaning, with tabs between.
 inline std::string keys() { return detail::text(zf_keys); }
 
 }  // namespace zf

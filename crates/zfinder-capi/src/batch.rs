@@ -2,9 +2,8 @@
 
 use std::ffi::c_void;
 
-use zfinder::{
-    BatchView, Columns, Coordinate, LayerIndex, PhiWindow, RoiBatch, RoiDescriptor, RoiId, RoiResult, ZFinder,
-};
+use zfinder::columns::{Coordinate, LayerIndex};
+use zfinder::{BatchView, Columns, PhiWindow, Results, RoiBatch, RoiDescriptor, RoiId, ZFinder};
 
 use crate::failure::{Failure, Outcome};
 use crate::memory;
@@ -18,8 +17,8 @@ const NO_LAYER: u8 = u8::MAX;
 
 /// Three columns of coordinates.
 enum Coordinates<'a> {
-    Single([&'a [f32]; 3]),
-    Double([&'a [f64]; 3]),
+    F32([&'a [f32]; 3]),
+    F64([&'a [f64]; 3]),
 }
 
 /// A column of layers.
@@ -48,8 +47,6 @@ pub(crate) struct Scratch {
     rois: BatchRois,
     layers: Vec<u8>,
     batch: RoiBatch,
-    /// The answers of the last search.
-    pub(crate) results: Vec<RoiResult>,
 }
 
 impl<'a> Input<'a> {
@@ -68,10 +65,10 @@ impl<'a> Input<'a> {
         let is_cartesian = batch.flags & ZF_CARTESIAN != 0;
         let coordinates = if batch.flags & ZF_FLOAT != 0 {
             // SAFETY: the flag says that these are columns of f32.
-            Coordinates::Single(unsafe { coordinates(batch) }?)
+            Coordinates::F32(unsafe { coordinates(batch) }?)
         } else {
             // SAFETY: without the flag these are columns of f64.
-            Coordinates::Double(unsafe { coordinates(batch) }?)
+            Coordinates::F64(unsafe { coordinates(batch) }?)
         };
         let layers = if batch.flags & ZF_LAYER_U8 != 0 {
             // SAFETY: the flag says that this is a column of u8.
@@ -85,17 +82,17 @@ impl<'a> Input<'a> {
 
     /// Returns whether a batch with these columns keeps coordinates in f32. rho and phi of x and y
     /// are f64.
-    pub(crate) fn is_single(&self) -> bool {
-        !self.is_cartesian && matches!(self.coordinates, Coordinates::Single(_))
+    pub(crate) fn is_f32(&self) -> bool {
+        !self.is_cartesian && matches!(self.coordinates, Coordinates::F32(_))
     }
 
     /// Appends the RoIs to a batch.
     pub(crate) fn append(&self, rois: &BatchRois, batch: &mut RoiBatch) -> Outcome<()> {
         match (&self.coordinates, &self.layers) {
-            (Coordinates::Single(columns), LayerColumn::Bytes(layers)) => self.extend(rois, *columns, layers, batch),
-            (Coordinates::Single(columns), LayerColumn::Words(layers)) => self.extend(rois, *columns, layers, batch),
-            (Coordinates::Double(columns), LayerColumn::Bytes(layers)) => self.extend(rois, *columns, layers, batch),
-            (Coordinates::Double(columns), LayerColumn::Words(layers)) => self.extend(rois, *columns, layers, batch),
+            (Coordinates::F32(columns), LayerColumn::Bytes(layers)) => self.extend(rois, *columns, layers, batch),
+            (Coordinates::F32(columns), LayerColumn::Words(layers)) => self.extend(rois, *columns, layers, batch),
+            (Coordinates::F64(columns), LayerColumn::Bytes(layers)) => self.extend(rois, *columns, layers, batch),
+            (Coordinates::F64(columns), LayerColumn::Words(layers)) => self.extend(rois, *columns, layers, batch),
         }
     }
 
@@ -183,13 +180,13 @@ impl Scratch {
     ///
     /// # Safety
     /// As [`Input::read`].
-    pub(crate) unsafe fn search(&mut self, finder: &ZFinder, batch: &zf_batch) -> Outcome<()> {
+    pub(crate) unsafe fn search(&mut self, finder: &ZFinder, batch: &zf_batch, results: &mut Results) -> Outcome<()> {
         // SAFETY: the promise of this function's caller.
         let input = unsafe { Input::read(batch, &mut self.rois) }?;
         if input.is_cartesian {
             self.batch.clear();
             input.append(&self.rois, &mut self.batch)?;
-            return Ok(finder.find_batch_into(&self.batch, &mut self.results)?);
+            return Ok(finder.find_batch_into(&self.batch, results)?);
         }
         let layers = match input.layers {
             LayerColumn::Bytes(layers) => layers,
@@ -201,10 +198,10 @@ impl Scratch {
         };
         let rois = &self.rois;
         let view = match input.coordinates {
-            Coordinates::Single(columns) => view(rois, columns, layers)?,
-            Coordinates::Double(columns) => view(rois, columns, layers)?,
+            Coordinates::F32(columns) => view(rois, columns, layers)?,
+            Coordinates::F64(columns) => view(rois, columns, layers)?,
         };
-        Ok(finder.find_batch_into(view, &mut self.results)?)
+        Ok(finder.find_batch_into(view, results)?)
     }
 }
 

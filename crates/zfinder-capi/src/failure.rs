@@ -46,8 +46,8 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<zfinder::kernel_host::Error> for Failure {
-    fn from(error: zfinder::kernel_host::Error) -> Self {
+impl From<zfinder::gpu::kernel_host::Error> for Failure {
+    fn from(error: zfinder::gpu::kernel_host::Error) -> Self {
         Self::new(zf_code::ZF_GPU, error.to_string())
     }
 }

@@ -14,11 +14,13 @@
 //! zf_batch batch = zf_batch_init();             /* one RoI of n spacepoints in columns */
 //! batch.rho_or_x = rho, batch.phi_or_y = phi, batch.z = z, batch.layer = layer;
 //! batch.spacepoints = n, batch.rois = 1;
-//! zf_answers answers = zf_answers_init();       /* buffers of the caller */
-//! answers.result_buffer = &result, answers.result_room = 1;
-//! answers.vertex_buffer = vertex, answers.vertex_room = 16;
-//! if (zf_find(finder, &batch, &answers) == ZF_OK) printf("%g mm\n", vertex[0].z_mm);
-//! zf_destroy(finder);
+//! zf_results results;                           /* memory for any number of searches */
+//! zf_columns columns = zf_columns_init();
+//! if (zf_results_create(&results) == ZF_OK && zf_find(finder, &batch, results) == ZF_OK &&
+//!     zf_results_columns(results, &columns) == ZF_OK && columns.vertices > 0) {
+//!   printf("%g mm\n", columns.z_mm[0]);
+//! }
+//! zf_results_destroy(results), zf_destroy(finder);
 //! ```
 //!
 //! # Map
@@ -26,14 +28,14 @@
 //! Modules in reading order:
 //!
 //! - `types`: structures of the header; `options`: options of a finder.
-//! - `registry`: finders and streams by handle; `failure`: codes and messages.
-//! - `batch`, `answers`, `stream`: batches, results, and batches in flight.
+//! - `registry`: finders, results and streams by handle; `failure`: codes and messages.
+//! - `batch`, `columns`, `stream`: batches, columns of results, and batches in flight.
 //! - `memory`: arrays that C passes.
 
 #![expect(unsafe_code, reason = "callers in C hand over pointers")]
 
-mod answers;
 mod batch;
+mod columns;
 mod failure;
 mod memory;
 mod options;
@@ -41,15 +43,15 @@ mod registry;
 mod stream;
 mod types;
 
-use std::ffi::c_char;
+use std::ffi::{CString, c_char};
 use std::fmt::Write;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 
 use zfinder::config::Key;
-use zfinder::{Config, StreamOptions, ZFinder};
+use zfinder::{Config, Results, Status, StreamOptions, ZFinder};
 
 use crate::batch::Scratch;
-use crate::failure::guard;
+use crate::failure::{Outcome, guard};
 use crate::registry::{Registry, lock};
 use crate::stream::SharedStream;
 pub use crate::types::*;
@@ -60,8 +62,20 @@ struct SharedFinder {
     scratch: Mutex<Vec<Scratch>>,
 }
 
-static FINDERS: Registry<SharedFinder> = Registry::new("finder");
-static STREAMS: Registry<SharedStream> = Registry::new("stream");
+static FINDERS: Registry<SharedFinder> = Registry::new("a finder");
+static RESULTS: Registry<Mutex<Results>> = Registry::new("results");
+static STREAMS: Registry<SharedStream> = Registry::new("a stream");
+
+/// Fills results. After a failure they hold no RoI.
+fn fill(results: zf_results, search: impl FnOnce(&mut Results) -> Outcome<()>) -> Outcome<()> {
+    let shared = RESULTS.get(results.id)?;
+    let mut results = lock(&shared);
+    let outcome = search(&mut results);
+    if outcome.is_err() {
+        results.clear();
+    }
+    outcome
+}
 
 /// Returns the version of the interface that the library has. Any thread, at any time.
 #[unsafe(no_mangle)]
@@ -107,8 +121,10 @@ pub extern "C" fn zf_code_name(code: i32) -> *const c_char {
 /// Returns the name of a status, such as "no_peak", as files have it. Any thread, at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn zf_status_name(status: i32) -> *const c_char {
-    const NAMES: [&std::ffi::CStr; 5] = [c"ok", c"empty", c"no_peak", c"bad_spacepoint", c"capacity_exceeded"];
-    usize::try_from(status).ok().and_then(|status| NAMES.get(status)).unwrap_or(&c"other").as_ptr()
+    static NAMES: LazyLock<Vec<CString>> =
+        LazyLock::new(|| Status::WORDS.iter().map(|word| CString::new(word.word).unwrap_or_default()).collect());
+    let name = usize::try_from(status).ok().and_then(|status| NAMES.get(status));
+    name.map_or(c"unknown status".as_ptr(), |name| name.as_ptr())
 }
 
 /// Writes a line of text for each adapter of this machine: index, kind, backend, name and driver,
@@ -123,7 +139,7 @@ pub extern "C" fn zf_status_name(status: i32) -> *const c_char {
 pub unsafe extern "C" fn zf_adapters(buffer: *mut c_char, room: usize, wanted: *mut usize) -> zf_code {
     guard(|| {
         let mut text = String::new();
-        for adapter in zfinder::adapters()? {
+        for adapter in zfinder::gpu::adapters()? {
             let (index, kind, backend) = (adapter.index, adapter.kind, &adapter.backend);
             // A String takes all text.
             let _ = writeln!(text, "{index}\t{kind}\t{backend}\t{}\t{}", adapter.name, adapter.driver);
@@ -229,32 +245,68 @@ pub unsafe extern "C" fn zf_most_vertices(finder: zf_finder, vertices: *mut usiz
     })
 }
 
-/// Finds the vertices of all RoIs of a batch, and blocks until they are there. Any thread, and many
-/// threads at once with the same finder, each with its own `answers`.
+/// Makes results without RoIs. Searches fill them and reuse their memory. Any thread.
 ///
-/// With `ZF_NO_ROOM` no buffer is written, and `answers->results` and `answers->vertices` are the
-/// wanted sizes. An invalid spacepoint is no failure of the call, but the status of its RoI.
+/// `results` gets the handle; destroy it with `zf_results_destroy()`.
 ///
 /// # Safety
-/// Columns and buffers have the sizes that `batch` and `answers` say, and nobody changes them
-/// during the call.
+/// `results` can be written to.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn zf_find(finder: zf_finder, batch: *const zf_batch, answers: *mut zf_answers) -> zf_code {
+pub unsafe extern "C" fn zf_results_create(results: *mut zf_results) -> zf_code {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        unsafe { memory::write("results", results, zf_results { id: 0 }) }?;
+        let id = RESULTS.insert(Mutex::default());
+        // SAFETY: the caller's promise.
+        unsafe { memory::write("results", results, zf_results { id }) }
+    })
+}
+
+/// Writes pointers to the columns of results; nothing is copied. Any thread.
+///
+/// The pointers are valid until the next search into the same results, or until
+/// `zf_results_destroy()`.
+///
+/// # Safety
+/// `columns` has the size that it states.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zf_results_columns(results: zf_results, columns: *mut zf_columns) -> zf_code {
+    guard(|| {
+        let shared = RESULTS.get(results.id)?;
+        // SAFETY: the caller's promise.
+        let columns = unsafe { memory::structure_mut("columns", columns) }?;
+        *columns = columns::borrow(&lock(&shared));
+        Ok(())
+    })
+}
+
+/// Destroys results. Pointers to their columns become invalid. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn zf_results_destroy(results: zf_results) -> zf_code {
+    guard(|| RESULTS.remove(results.id))
+}
+
+/// Finds the vertices of all RoIs of a batch, and blocks until they are there. Any thread, and many
+/// threads at once with the same finder, each with its own `results`.
+///
+/// An invalid spacepoint is no failure of the call, but the status of its RoI. After a failure
+/// `results` hold no RoI.
+///
+/// # Safety
+/// Columns have the sizes that `batch` states, and nobody changes them during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zf_find(finder: zf_finder, batch: *const zf_batch, results: zf_results) -> zf_code {
     guard(|| {
         let shared = FINDERS.get(finder.id)?;
-        // SAFETY: the caller's promise.
-        let batch = unsafe { memory::structure("batch", batch) }?;
-        // SAFETY: the caller's promise.
-        let answers = unsafe { memory::structure_mut("answers", answers) }?;
-        answers::check(answers)?;
-        let mut scratch = lock(&shared.scratch).pop().unwrap_or_default();
-        // SAFETY: the caller's promise.
-        let written = unsafe { scratch.search(&shared.finder, batch) }.and_then(|()| {
+        fill(results, |results| {
             // SAFETY: the caller's promise.
-            unsafe { answers::write(answers, &scratch.results) }
-        });
-        lock(&shared.scratch).push(scratch);
-        written
+            let batch = unsafe { memory::structure("batch", batch) }?;
+            let mut scratch = lock(&shared.scratch).pop().unwrap_or_default();
+            // SAFETY: the caller's promise.
+            let searched = unsafe { scratch.search(&shared.finder, batch, results) };
+            lock(&shared.scratch).push(scratch);
+            searched
+        })
     })
 }
 
@@ -296,23 +348,17 @@ pub unsafe extern "C" fn zf_stream_push(stream: zf_stream, batch: *const zf_batc
     })
 }
 
-/// Writes the answers to the oldest batch, and blocks until they are there. Any thread; answers
-/// come in the order of the pushes.
+/// Fills `results` with the answers to the oldest batch, and blocks until they are there. Any
+/// thread; answers come in the order of the pushes. The stream reuses the earlier memory of
+/// `results`.
 ///
-/// `ZF_EMPTY`: no batch is in flight. `ZF_NO_ROOM`: the batch stays the oldest. With any other
-/// failure of the search, the batch is gone, and the next call waits for the next batch.
-///
-/// # Safety
-/// As `zf_find()`.
+/// `ZF_EMPTY`: no batch is in flight. With any other failure of the search, the batch is gone, and
+/// the next call waits for the next batch. After a failure `results` hold no RoI.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn zf_stream_pop(stream: zf_stream, answers: *mut zf_answers) -> zf_code {
+pub extern "C" fn zf_stream_pop(stream: zf_stream, results: zf_results) -> zf_code {
     guard(|| {
         let shared = STREAMS.get(stream.id)?;
-        // SAFETY: the caller's promise.
-        let answers = unsafe { memory::structure_mut("answers", answers) }?;
-        answers::check(answers)?;
-        // SAFETY: the caller's promise.
-        unsafe { shared.pop(answers) }
+        fill(results, |results| shared.pop(results))
     })
 }
 

@@ -60,26 +60,18 @@ pub(crate) unsafe fn write<T>(name: &str, place: *mut T, value: T) -> Outcome<()
     Ok(())
 }
 
-/// Checks that a pointer can stand for so many elements.
-pub(crate) fn check_column<T>(name: &str, pointer: *const T, count: usize) -> Outcome<()> {
-    if count == 0 {
-        return Ok(());
-    }
-    if count > isize::MAX as usize / size_of::<T>() {
-        return Err(Failure::argument(format!("{name} has {count} elements, which no memory holds")));
-    }
-    check(name, pointer)
-}
-
 /// Borrows a column.
 ///
 /// # Safety
 /// The pointer is NULL or points to so many elements, which nobody changes meanwhile.
 pub(crate) unsafe fn column<'a, T>(name: &str, pointer: *const T, count: usize) -> Outcome<&'a [T]> {
-    check_column(name, pointer, count)?;
     if count == 0 {
         return Ok(&[]);
     }
+    if count > isize::MAX as usize / size_of::<T>() {
+        return Err(Failure::argument(format!("{name} has {count} elements, which no memory holds")));
+    }
+    check(name, pointer)?;
     // SAFETY: the pointer was checked, and the caller promises the rest.
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
 }

@@ -43,7 +43,10 @@ impl<T> Registry<T> {
     }
 
     fn no_such(&self, id: u64) -> Failure {
-        Failure::new(zf_code::ZF_BAD_HANDLE, format!("{id} is no {}, or the {} is destroyed", self.kind, self.kind))
+        Failure::new(
+            zf_code::ZF_BAD_HANDLE,
+            format!("handle {id} of {} is null, destroyed or of another kind", self.kind),
+        )
     }
 }
 

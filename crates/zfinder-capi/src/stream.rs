@@ -7,20 +7,19 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use zfinder::{RoiBatch, RoiResult, SearchedBatch, Stream};
+use zfinder::{Results, RoiBatch, SearchedBatch, Stream};
 
-use crate::answers;
 use crate::batch::{BatchRois, Input};
 use crate::failure::{Failure, Outcome};
 use crate::registry::lock;
-use crate::types::{zf_answers, zf_batch, zf_code};
+use crate::types::{zf_batch, zf_code};
 
 /// A stream that several threads push to and pop from.
 pub(crate) struct SharedStream {
     in_flight: Mutex<InFlight>,
     spare: Mutex<Spare>,
-    /// Held by the thread that pops. An answer for which there was no room stays here.
-    oldest: Mutex<Option<(SearchedBatch, Kind)>>,
+    /// Held by the thread that pops, because a stream wakes one waiter.
+    popping: Mutex<()>,
 }
 
 struct InFlight {
@@ -32,32 +31,32 @@ struct InFlight {
 /// The number type of a batch.
 #[derive(Clone, Copy)]
 enum Kind {
-    Single,
-    Double,
+    F32,
+    F64,
 }
 
 /// Memory that the next batches use again.
 #[derive(Default)]
 struct Spare {
-    single: Vec<RoiBatch>,
-    double: Vec<RoiBatch>,
-    results: Vec<Vec<RoiResult>>,
+    batches_f32: Vec<RoiBatch>,
+    batches_f64: Vec<RoiBatch>,
+    results: Vec<Results>,
     rois: Vec<BatchRois>,
 }
 
 impl Spare {
     fn take_batch(&mut self, kind: Kind) -> RoiBatch {
         match kind {
-            Kind::Single => self.single.pop().unwrap_or_else(RoiBatch::single),
-            Kind::Double => self.double.pop().unwrap_or_default(),
+            Kind::F32 => self.batches_f32.pop().unwrap_or_else(RoiBatch::with_f32),
+            Kind::F64 => self.batches_f64.pop().unwrap_or_default(),
         }
     }
 
     fn give_batch(&mut self, kind: Kind, mut batch: RoiBatch) {
         batch.clear();
         match kind {
-            Kind::Single => self.single.push(batch),
-            Kind::Double => self.double.push(batch),
+            Kind::F32 => self.batches_f32.push(batch),
+            Kind::F64 => self.batches_f64.push(batch),
         }
     }
 }
@@ -76,7 +75,7 @@ impl SharedStream {
     /// Shares a stream.
     pub(crate) fn new(stream: Stream) -> Self {
         let in_flight = Mutex::new(InFlight { stream, kinds: VecDeque::new() });
-        Self { in_flight, spare: Mutex::default(), oldest: Mutex::default() }
+        Self { in_flight, spare: Mutex::default(), popping: Mutex::default() }
     }
 
     /// Copies a batch and sends it on its way.
@@ -99,7 +98,7 @@ impl SharedStream {
     unsafe fn push_with(&self, batch: &zf_batch, rois: &mut BatchRois) -> Outcome<()> {
         // SAFETY: the promise of this function's caller.
         let input = unsafe { Input::read(batch, rois) }?;
-        let kind = if input.is_single() { Kind::Single } else { Kind::Double };
+        let kind = if input.is_f32() { Kind::F32 } else { Kind::F64 };
         let mut copy = lock(&self.spare).take_batch(kind);
         // The copy is made without the lock, so that other threads push and pop meanwhile.
         let copied = input.append(rois, &mut copy);
@@ -116,29 +115,19 @@ impl SharedStream {
         Ok(())
     }
 
-    /// Waits for the answers to the oldest batch and writes them. Without room they stay the
-    /// oldest.
-    ///
-    /// # Safety
-    /// As [`answers::write`].
-    pub(crate) unsafe fn pop(&self, answers: &mut zf_answers) -> Outcome<()> {
-        let mut oldest = lock(&self.oldest);
-        if oldest.is_none() {
-            *oldest = Some(self.wait()?);
-        }
-        let Some((answered, _)) = &*oldest else { return Ok(()) };
-        // SAFETY: the promise of this function's caller.
-        unsafe { answers::write(answers, &answered.results) }?;
-        if let Some((answered, kind)) = oldest.take() {
-            let mut spare = lock(&self.spare);
-            spare.give_batch(kind, answered.batch);
-            spare.results.push(answered.results);
-        }
+    /// Waits for the answers to the oldest batch. The memory of `results` serves a later batch.
+    pub(crate) fn pop(&self, results: &mut Results) -> Outcome<()> {
+        let (mut answered, kind) = self.wait()?;
+        std::mem::swap(results, &mut answered.results);
+        let mut spare = lock(&self.spare);
+        spare.give_batch(kind, answered.batch);
+        spare.results.push(answered.results);
         Ok(())
     }
 
     /// Waits for the oldest batch. Other threads push meanwhile.
     fn wait(&self) -> Outcome<(SearchedBatch, Kind)> {
+        let _turn = lock(&self.popping);
         let next = THREAD_WAKER.with(|waker| {
             let context = &mut Context::from_waker(waker);
             loop {

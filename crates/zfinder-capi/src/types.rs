@@ -4,6 +4,8 @@
 
 use std::ffi::{c_char, c_void};
 
+use zfinder::Status;
+
 /// Result of a call.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub enum zf_code {
     ZF_GPU = 7,
     /// The system gives no thread.
     ZF_THREAD = 8,
-    /// A buffer is too small. The wanted sizes are written.
+    /// The buffer of a text is too small. The wanted size is written.
     ZF_NO_ROOM = 9,
     /// No batch is in flight.
     ZF_EMPTY = 10,
@@ -52,12 +54,20 @@ pub enum zf_status {
     ZF_STATUS_BAD_SPACEPOINT = 3,
     /// The work exceeds the capacity of the engine.
     ZF_STATUS_CAPACITY_EXCEEDED = 4,
-    /// A status of a newer library.
-    ZF_STATUS_OTHER = 5,
 }
 
+// The numbers are those of the library.
+const _: () = {
+    assert!(Status::ALL.len() == 5);
+    assert!(Status::Ok.code() as i32 == zf_status::ZF_STATUS_OK as i32);
+    assert!(Status::Empty.code() as i32 == zf_status::ZF_STATUS_EMPTY as i32);
+    assert!(Status::NoPeak.code() as i32 == zf_status::ZF_STATUS_NO_PEAK as i32);
+    assert!(Status::BadSpacepoint.code() as i32 == zf_status::ZF_STATUS_BAD_SPACEPOINT as i32);
+    assert!(Status::CapacityExceeded.code() as i32 == zf_status::ZF_STATUS_CAPACITY_EXCEEDED as i32);
+};
+
 /// Version of this interface. Programs compare it with `zf_abi_version()`.
-pub const ZF_ABI_VERSION: u32 = 0;
+pub const ZF_ABI_VERSION: u32 = 1;
 
 /// Flag of a batch: columns are x, y, z [mm]. Without the flag they are rho [mm], phi [rad], z
 /// [mm].
@@ -172,70 +182,57 @@ pub struct zf_batch {
     pub roi: *const zf_roi,
 }
 
-/// Answer of an RoI.
+/// Handle of results. 0 is no results. Numbers are never used again.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct zf_result {
-    /// Event number.
-    pub event_id: u64,
-    /// Number of the RoI in the event.
-    pub roi_id: u64,
-    /// One of `zf_status`.
-    pub status: i32,
-    /// 1 if this is the answer of the second search, which runs where the first search finds no
-    /// peak; else 0.
-    pub fallback: u32,
-    /// Index of the first vertex of the RoI among the vertices of the batch.
-    pub first_vertex: u64,
-    /// Number of vertices. The best vertex comes first.
-    pub vertices: u64,
-    /// Number of spacepoints that took part.
-    pub spacepoints: u64,
-    /// Number of spacepoints outside the window, or beyond the last layer of the configuration.
-    pub outside_window: u64,
+pub struct zf_results {
+    /// Number of the results.
+    pub id: u64,
 }
 
-/// Vertex candidate on the beam line.
+/// Columns of results: memory of the library, which the caller reads. `zf_columns_init()` sets the
+/// size.
+///
+/// The pointers are valid until the next search into the same results, or until
+/// `zf_results_destroy()`. A column without elements must not be read.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct zf_vertex {
-    /// Position along the beam [mm].
-    pub z_mm: f64,
-    /// Standard error of the position [mm].
-    pub z_error_mm: f64,
-    /// Entries of the peak, or the sum of their weights.
-    pub weight: f64,
-    /// Vertices are ordered by this number.
-    pub rank: f64,
-    /// Significance of the peak in standard deviations; NaN without a background.
-    pub significance: f64,
-    /// Entries that three bins have without a vertex; NaN if it is not computed.
-    pub background: f64,
-    /// Pairs of the peak.
-    pub pairs: u64,
-}
-
-/// Buffers of the caller for the answers to a batch. `zf_answers_init()` sets the sizes.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct zf_answers {
-    /// `sizeof(zf_answers)`.
+pub struct zf_columns {
+    /// `sizeof(zf_columns)`.
     pub size: usize,
-    /// `sizeof(zf_result)`.
-    pub result_size: usize,
-    /// `sizeof(zf_vertex)`.
-    pub vertex_size: usize,
-    /// In: buffer for one `zf_result` for each RoI.
-    pub result_buffer: *mut zf_result,
-    /// In: elements of `result_buffer`.
-    pub result_room: usize,
-    /// In: buffer for the vertices of all RoIs. RoIs times `zf_most_vertices()` elements are
-    /// enough.
-    pub vertex_buffer: *mut zf_vertex,
-    /// In: elements of `vertex_buffer`.
-    pub vertex_room: usize,
-    /// Out: number of results, written or, with `ZF_NO_ROOM`, wanted.
-    pub results: usize,
-    /// Out: number of vertices, written or, with `ZF_NO_ROOM`, wanted.
+    /// Number of RoIs.
+    pub rois: usize,
+    /// Number of vertices of all RoIs together.
     pub vertices: usize,
+    /// Event number of each RoI.
+    pub event_id: *const u64,
+    /// Number of each RoI in its event.
+    pub roi_id: *const u64,
+    /// One of `zf_status` for each RoI.
+    pub status: *const u8,
+    /// Number of spacepoints of each RoI that took part.
+    pub spacepoints: *const u64,
+    /// Number of spacepoints of each RoI outside the window, or beyond the last layer of the
+    /// configuration.
+    pub outside_window: *const u64,
+    /// 1 if an RoI has the answer of the second search, which runs where the first search finds no
+    /// peak; else 0.
+    pub fallback: *const u8,
+    /// `rois + 1` numbers that ascend from 0 to `vertices`: RoI i has the vertices from
+    /// `offsets[i]` up to `offsets[i + 1]`, the best vertex first.
+    pub offsets: *const usize,
+    /// Position of each vertex along the beam [mm].
+    pub z_mm: *const f64,
+    /// Standard error of each position [mm].
+    pub z_error_mm: *const f64,
+    /// Entries of each peak, or the sum of their weights.
+    pub weight: *const f64,
+    /// The vertices of an RoI are ordered by this number.
+    pub rank: *const f64,
+    /// Significance of each peak in standard deviations; NaN without a background.
+    pub significance: *const f64,
+    /// Entries that three bins have without a vertex; NaN if it is not computed.
+    pub background: *const f64,
+    /// Pairs of each peak.
+    pub pairs: *const u64,
 }

@@ -5,9 +5,6 @@
 
 #include "table.h"
 
-static zf_result results[MOST_ROIS];
-static zf_vertex vertices[16 * MOST_ROIS];
-
 static void expect(zf_code wanted, zf_code code, const char *call, int line) {
   if (code != wanted) {
     fprintf(stderr, "c_test.c:%d: %s is %s, not %s: %s\n", line, call, zf_code_name(code), zf_code_name(wanted),
@@ -25,13 +22,16 @@ static void expect_true(int is_true, const char *what, int line) {
 }
 #define EXPECT_TRUE(what) expect_true(what, #what, __LINE__)
 
-static zf_answers buffers(void) {
-  zf_answers answers = zf_answers_init();
-  answers.result_buffer = results;
-  answers.result_room = sizeof results / sizeof *results;
-  answers.vertex_buffer = vertices;
-  answers.vertex_room = sizeof vertices / sizeof *vertices;
-  return answers;
+static zf_results new_results(void) {
+  zf_results results;
+  EXPECT(ZF_OK, zf_results_create(&results));
+  return results;
+}
+
+static zf_columns columns_of(zf_results results) {
+  zf_columns columns = zf_columns_init();
+  EXPECT(ZF_OK, zf_results_columns(results, &columns));
+  return columns;
 }
 
 static zf_finder create(const char *config, const char *engine, size_t threads) {
@@ -83,13 +83,13 @@ static void bad_handles(zf_finder finder) {
   char text[4];
   size_t wanted = 0;
   const zf_batch batch = table_batch();
-  zf_answers answers = buffers();
+  const zf_results results = new_results();
   const zf_finder null = {0}, stale = create(NULL, "cpu", 1);
   zf_stream stream;
   EXPECT(ZF_OK, zf_destroy(stale));
   EXPECT(ZF_BAD_HANDLE, zf_destroy(stale));
   EXPECT(ZF_BAD_HANDLE, zf_destroy(null));
-  EXPECT(ZF_BAD_HANDLE, zf_find(stale, &batch, &answers));
+  EXPECT(ZF_BAD_HANDLE, zf_find(stale, &batch, results));
   EXPECT(ZF_BAD_HANDLE, zf_describe(null, text, sizeof text, &wanted));
   EXPECT(ZF_BAD_HANDLE, zf_stream_create(stale, 1, &stream));
   EXPECT(ZF_OK, zf_stream_create(finder, 1, &stream));
@@ -98,7 +98,8 @@ static void bad_handles(zf_finder finder) {
   EXPECT(ZF_OK, zf_stream_destroy(stream));
   EXPECT(ZF_BAD_HANDLE, zf_stream_destroy(stream));
   EXPECT(ZF_BAD_HANDLE, zf_stream_push(stream, &batch));
-  EXPECT(ZF_BAD_HANDLE, zf_stream_pop(stream, &answers));
+  EXPECT(ZF_BAD_HANDLE, zf_stream_pop(stream, results));
+  EXPECT(ZF_OK, zf_results_destroy(results));
   EXPECT(ZF_CONFIG, zf_stream_create(finder, 100000, &stream));
   EXPECT(ZF_NULL, zf_stream_create(finder, 1, NULL));
   /* Texts. */
@@ -126,7 +127,7 @@ static void wrong_units(void) {
   const uint32_t layer[] = {0, 0, 0};
   const zf_finder finder = create(NULL, "cpu", 1);
   char text[512];
-  zf_answers answers = buffers();
+  const zf_results results = new_results();
   zf_batch batch = zf_batch_init();
   batch.rho_or_x = rho;
   batch.phi_or_y = degrees;
@@ -134,60 +135,60 @@ static void wrong_units(void) {
   batch.layer = layer;
   batch.spacepoints = 3;
   batch.rois = 1;
-  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, results));
   EXPECT_TRUE(strstr(zf_last_error(), "are these degrees?") != NULL);
   EXPECT(ZF_OK, zf_input_warning(finder, text, sizeof text, NULL));
   EXPECT_TRUE(text[0] == 0);
   batch.phi_or_y = radians;
-  EXPECT(ZF_OK, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_OK, zf_find(finder, &batch, results));
   EXPECT(ZF_OK, zf_input_warning(finder, text, sizeof text, NULL));
   EXPECT_TRUE(strstr(text, "if their lengths are in cm: give lengths in mm") != NULL);
+  EXPECT(ZF_OK, zf_results_destroy(results));
   EXPECT(ZF_OK, zf_destroy(finder));
 }
 
 static void bad_batches(zf_finder finder) {
   zf_batch batch = table_batch();
-  zf_answers answers = buffers();
+  const zf_results results = new_results();
   uint64_t offsets[MOST_ROIS + 1];
   zf_roi roi;
-  EXPECT(ZF_NULL, zf_find(finder, NULL, &answers));
-  EXPECT(ZF_NULL, zf_find(finder, &batch, NULL));
+  EXPECT(ZF_NULL, zf_find(finder, NULL, results));
   batch.rho_or_x = NULL;
-  EXPECT(ZF_NULL, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_NULL, zf_find(finder, &batch, results));
   batch = table_batch();
   batch.offsets = NULL;
-  EXPECT(ZF_NULL, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_NULL, zf_find(finder, &batch, results));
   batch = table_batch();
   batch.size++;
-  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, results));
   batch = table_batch();
   batch.roi_size = 8;
-  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, results));
   batch = table_batch();
   batch.flags |= 1u << 20;
-  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, results));
   batch = table_batch();
   batch.z = (const char *)input.z + 1;
-  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, results));
   batch = table_batch();
   batch.spacepoints = SIZE_MAX / 4;
-  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, results));
   batch.spacepoints = input.spacepoints;
   batch.rois = SIZE_MAX;
-  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, results));
   /* Offsets. */
   batch = table_batch();
   batch.offsets = offsets;
   memcpy(offsets, input.offsets, sizeof offsets);
   offsets[1] = offsets[2] + 1;
-  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, results));
   memcpy(offsets, input.offsets, sizeof offsets);
   offsets[input.rois] = UINT64_MAX;
-  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, results));
   offsets[input.rois] = input.spacepoints - 1;
-  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, results));
   batch.flags = 0; /* the same for columns that are borrowed */
-  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, results));
   /* Windows. */
   batch = table_batch();
   batch.rois = 1;
@@ -195,113 +196,124 @@ static void bad_batches(zf_finder finder) {
   batch.roi = &roi;
   roi = input.roi[0];
   roi.window = 9;
-  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, results));
   roi.window = ZF_WINDOW_RANGE;
   roi.phi_min = roi.phi_max = 1;
-  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, results));
   /* No RoI, and one RoI without spacepoints. */
   batch = zf_batch_init();
-  EXPECT(ZF_OK, zf_find(finder, &batch, &answers));
-  EXPECT_TRUE(answers.results == 0 && answers.vertices == 0);
+  EXPECT(ZF_OK, zf_find(finder, &batch, results));
+  EXPECT_TRUE(columns_of(results).rois == 0);
   batch.rois = 1;
-  EXPECT(ZF_OK, zf_find(finder, &batch, &answers));
-  EXPECT_TRUE(answers.results == 1 && results[0].status == ZF_STATUS_EMPTY);
+  EXPECT(ZF_OK, zf_find(finder, &batch, results));
+  EXPECT_TRUE(columns_of(results).rois == 1 && columns_of(results).status[0] == ZF_STATUS_EMPTY);
+  EXPECT(ZF_OK, zf_results_destroy(results));
 }
 
-static void bad_answers(zf_finder finder) {
+static void bad_results(zf_finder finder) {
   const zf_batch batch = table_batch();
-  zf_answers answers = buffers();
-  size_t most = 0, wanted;
-  EXPECT(ZF_OK, zf_find(finder, &batch, &answers));
-  EXPECT(ZF_OK, zf_most_vertices(finder, &most));
-  EXPECT_TRUE(answers.results == input.rois && answers.vertices > 0 && answers.vertices <= input.rois * most);
-  wanted = answers.vertices;
-  answers.vertex_room = wanted - 1;
-  results[0].status = -1;
-  EXPECT(ZF_NO_ROOM, zf_find(finder, &batch, &answers));
-  EXPECT_TRUE(answers.results == input.rois && answers.vertices == wanted && results[0].status == -1);
-  answers.vertex_room = wanted;
-  answers.result_room = input.rois - 1;
-  EXPECT(ZF_NO_ROOM, zf_find(finder, &batch, &answers));
-  answers = buffers();
-  answers.result_buffer = NULL;
-  EXPECT(ZF_NULL, zf_find(finder, &batch, &answers));
-  answers = buffers();
-  answers.vertex_buffer = NULL;
-  EXPECT(ZF_NULL, zf_find(finder, &batch, &answers));
-  answers = buffers();
-  answers.size = 0;
-  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
-  answers = buffers();
-  answers.vertex_size = 48;
-  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  const zf_results results = new_results(), null = {0};
+  zf_columns columns = columns_of(results);
+  EXPECT_TRUE(columns.rois == 0 && columns.vertices == 0 && columns.offsets[0] == 0);
+  EXPECT(ZF_OK, zf_find(finder, &batch, results));
+  columns = columns_of(results);
+  EXPECT_TRUE(columns.rois == input.rois && columns.offsets[input.rois] == columns.vertices);
+  EXPECT_TRUE(columns.vertices > 0 && columns.vertices <= 2 * input.rois);
+  EXPECT(ZF_NULL, zf_find(finder, NULL, results));
+  EXPECT_TRUE(columns_of(results).rois == 0); /* no RoI after a failure */
+  EXPECT(ZF_NULL, zf_results_create(NULL));
+  EXPECT(ZF_NULL, zf_results_columns(results, NULL));
+  columns.size--;
+  EXPECT(ZF_ARGUMENT, zf_results_columns(results, &columns));
+  EXPECT(ZF_BAD_HANDLE, zf_find(finder, &batch, null));
+  EXPECT(ZF_BAD_HANDLE, zf_results_destroy((zf_results){finder.id}));
+  EXPECT(ZF_OK, zf_results_destroy(results));
+  EXPECT(ZF_BAD_HANDLE, zf_results_destroy(results));
+  EXPECT(ZF_BAD_HANDLE, zf_find(finder, &batch, results));
+  columns = zf_columns_init();
+  EXPECT(ZF_BAD_HANDLE, zf_results_columns(results, &columns));
+}
+
+/* Columns are where they were after a second search of the same batch. */
+static void memory_is_reused(void) {
+  const zf_finder finder = create("default", "cpu", 1);
+  const zf_batch batch = table_batch();
+  const zf_results results = new_results();
+  EXPECT(ZF_OK, zf_find(finder, &batch, results));
+  const zf_columns first = columns_of(results);
+  EXPECT(ZF_OK, zf_find(finder, &batch, results));
+  const zf_columns second = columns_of(results);
+  EXPECT_TRUE(first.vertices > 0);
+  EXPECT_TRUE(memcmp(&first, &second, sizeof first) == 0);
+  EXPECT(ZF_OK, zf_results_destroy(results));
+  EXPECT(ZF_OK, zf_destroy(finder));
+}
+
+static void statuses_have_names(void) {
+  EXPECT_TRUE(strcmp(zf_status_name(ZF_STATUS_OK), "ok") == 0);
+  EXPECT_TRUE(strcmp(zf_status_name(ZF_STATUS_EMPTY), "empty") == 0);
+  EXPECT_TRUE(strcmp(zf_status_name(ZF_STATUS_NO_PEAK), "no_peak") == 0);
+  EXPECT_TRUE(strcmp(zf_status_name(ZF_STATUS_BAD_SPACEPOINT), "bad_spacepoint") == 0);
+  EXPECT_TRUE(strcmp(zf_status_name(ZF_STATUS_CAPACITY_EXCEEDED), "capacity_exceeded") == 0);
+  EXPECT_TRUE(strcmp(zf_status_name(-1), "unknown status") == 0);
+  EXPECT_TRUE(strcmp(zf_status_name(ZF_STATUS_CAPACITY_EXCEEDED + 1), "unknown status") == 0);
 }
 
 static void streams(zf_finder finder) {
   const zf_batch batch = table_batch();
   zf_batch one = table_batch(), wrong = table_batch();
-  zf_answers answers = buffers();
+  const zf_results results = new_results();
   zf_stream stream;
   one.rois = 1;
   one.spacepoints = (size_t)input.offsets[1];
   wrong.offsets = NULL;
   EXPECT(ZF_OK, zf_stream_create(finder, 2, &stream));
-  EXPECT(ZF_EMPTY, zf_stream_pop(stream, &answers));
+  EXPECT(ZF_EMPTY, zf_stream_pop(stream, results));
   EXPECT(ZF_NULL, zf_stream_push(stream, NULL));
   EXPECT(ZF_NULL, zf_stream_push(stream, &wrong));
   for (int i = 0; i < 20; i++) {
     EXPECT(ZF_OK, zf_stream_push(stream, &batch));
     EXPECT(ZF_OK, zf_stream_push(stream, &one));
     EXPECT(ZF_FULL, zf_stream_push(stream, &batch));
-    answers.result_room = 3;
-    EXPECT(ZF_NO_ROOM, zf_stream_pop(stream, &answers));
-    EXPECT_TRUE(answers.results == input.rois);
-    answers = buffers();
-    EXPECT(ZF_OK, zf_stream_pop(stream, &answers));
-    EXPECT_TRUE(answers.results == input.rois);
-    EXPECT(ZF_OK, zf_stream_pop(stream, &answers));
-    EXPECT_TRUE(answers.results == 1);
+    EXPECT(ZF_BAD_HANDLE, zf_stream_pop(stream, (zf_results){0})); /* the batch stays the oldest */
+    EXPECT(ZF_OK, zf_stream_pop(stream, results));
+    EXPECT_TRUE(columns_of(results).rois == input.rois);
+    EXPECT(ZF_OK, zf_stream_pop(stream, results));
+    EXPECT_TRUE(columns_of(results).rois == 1);
   }
+  EXPECT(ZF_EMPTY, zf_stream_pop(stream, results));
+  EXPECT_TRUE(columns_of(results).rois == 0);
   EXPECT(ZF_OK, zf_stream_push(stream, &batch));
   EXPECT(ZF_OK, zf_stream_destroy(stream));
+  EXPECT(ZF_OK, zf_results_destroy(results));
 }
 
 /* Finds one RoI after the other, until the finder is destroyed. */
 static void *find_until_destroyed(void *argument) {
   const zf_finder finder = *(const zf_finder *)argument;
+  const zf_results results = new_results();
   zf_batch batch = table_batch();
-  zf_result result;
-  zf_vertex found[16];
-  zf_answers answers = zf_answers_init();
-  answers.result_buffer = &result;
-  answers.result_room = 1;
-  answers.vertex_buffer = found;
-  answers.vertex_room = 16;
   batch.rois = 1;
   batch.spacepoints = (size_t)input.offsets[1];
   for (;;) {
-    const zf_code code = zf_find(finder, &batch, &answers);
+    const zf_code code = zf_find(finder, &batch, results);
     if (code == ZF_BAD_HANDLE) {
+      EXPECT(ZF_OK, zf_results_destroy(results));
       return NULL;
     }
     EXPECT(ZF_OK, code);
-    EXPECT_TRUE(result.event_id == input.roi[0].event_id);
+    EXPECT_TRUE(columns_of(results).event_id[0] == input.roi[0].event_id);
   }
 }
 
 /* Pops until the stream is destroyed. */
 static void *pop_until_destroyed(void *argument) {
   const zf_stream stream = *(const zf_stream *)argument;
-  static zf_result result[MOST_ROIS];
-  static zf_vertex found[16 * MOST_ROIS];
-  zf_answers answers = zf_answers_init();
-  answers.result_buffer = result;
-  answers.result_room = MOST_ROIS;
-  answers.vertex_buffer = found;
-  answers.vertex_room = 16 * MOST_ROIS;
+  const zf_results results = new_results();
   for (;;) {
-    const zf_code code = zf_stream_pop(stream, &answers);
+    const zf_code code = zf_stream_pop(stream, results);
     if (code == ZF_BAD_HANDLE) {
+      EXPECT(ZF_OK, zf_results_destroy(results));
       return NULL;
     }
     EXPECT_TRUE(code == ZF_OK || code == ZF_EMPTY);
@@ -311,7 +323,7 @@ static void *pop_until_destroyed(void *argument) {
 static void threads(void) {
   const zf_batch batch = table_batch();
   zf_finder finder = create(NULL, "cpu", 1);
-  zf_answers answers = buffers();
+  const zf_results results = new_results();
   pthread_t thread[4];
   zf_stream stream;
   for (int i = 0; i < 3; i++) {
@@ -320,7 +332,7 @@ static void threads(void) {
   EXPECT(ZF_OK, zf_stream_create(finder, 2, &stream));
   EXPECT_TRUE(pthread_create(&thread[3], NULL, pop_until_destroyed, &stream) == 0);
   for (int i = 0; i < 20; i++) {
-    EXPECT(ZF_OK, zf_find(finder, &batch, &answers));
+    EXPECT(ZF_OK, zf_find(finder, &batch, results));
     const zf_code code = zf_stream_push(stream, &batch);
     EXPECT_TRUE(code == ZF_OK || code == ZF_FULL);
   }
@@ -329,17 +341,20 @@ static void threads(void) {
   for (int i = 0; i < 4; i++) {
     pthread_join(thread[i], NULL);
   }
+  EXPECT(ZF_OK, zf_results_destroy(results));
 }
 
 int main(int count, char **words) {
   EXPECT_TRUE(zf_abi_version() == ZF_ABI_VERSION);
   if (count > 4 && strcmp(words[1], "find") == 0) {
     const zf_finder finder = create(words[2], words[3], 0);
-    zf_answers answers = buffers();
+    const zf_results results = new_results();
     read_table(words[4], count > 5 ? words[5] : NULL);
     const zf_batch batch = table_batch();
-    EXPECT(ZF_OK, zf_find(finder, &batch, &answers));
-    print_answers(results, answers.results, vertices);
+    EXPECT(ZF_OK, zf_find(finder, &batch, results));
+    const zf_columns columns = columns_of(results);
+    print_results(&columns);
+    EXPECT(ZF_OK, zf_results_destroy(results));
     EXPECT(ZF_OK, zf_destroy(finder));
     return 0;
   }
@@ -358,7 +373,9 @@ int main(int count, char **words) {
     bad_options();
     bad_handles(finder);
     bad_batches(finder);
-    bad_answers(finder);
+    bad_results(finder);
+    memory_is_reused();
+    statuses_have_names();
     configurations_start_from_auto();
     wrong_units();
     streams(finder);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "table.h"
 
@@ -14,22 +15,39 @@ static void require(bool is_true, const char* what) {
   }
 }
 
-// Compares bits: NaN equals NaN.
-static bool equal(const zf_vertex* a, const zf_vertex* b, std::size_t count) {
-  return count == 0 || std::memcmp(a, b, count * sizeof *a) == 0;
-}
-
 static zf_batch roi_batch(std::size_t index) {
   const std::size_t first = input.offsets[index], count = input.offsets[index + 1] - first;
   return zf::batch(zf::Frame::Cartesian, input.x + first, input.y + first, input.z + first, input.layer + first, count,
                    nullptr, 1, input.roi + index);
 }
 
-static bool is_roi(const zf::Answers& all, std::size_t index, const zf::Answers& one) {
-  const zf_result& result = all.results[index];
-  return one.results.size() == 1 && one.results[0].roi_id == result.roi_id &&
-         one.results[0].vertices == result.vertices && one.vertices.size() == result.vertices &&
-         equal(one.vertices.data(), all.vertices.data() + result.first_vertex, one.vertices.size());
+// Compares the bits of a column's elements from `first` with another column: NaN equals NaN.
+template <class T>
+static bool equal(zf::Column<T> all, std::size_t first, zf::Column<T> part) {
+  return part.empty() ||
+         (first + part.size() <= all.size() && std::memcmp(&all[first], part.data(), part.size() * sizeof(T)) == 0);
+}
+
+// Returns whether `part` has the answers of `all` from the RoI `roi`.
+static bool is_part(const zf::Results& all, std::size_t roi, const zf::Results& part) {
+  const std::size_t first = all.offsets()[roi];
+  for (std::size_t i = 0; i <= part.rois(); i++) {
+    if (part.offsets()[i] != all.offsets()[roi + i] - first) {
+      return false;
+    }
+  }
+  return equal(all.event_id(), roi, part.event_id()) && equal(all.roi_id(), roi, part.roi_id()) &&
+         equal(all.status(), roi, part.status()) && equal(all.fallback(), roi, part.fallback()) &&
+         equal(all.spacepoints(), roi, part.spacepoints()) &&
+         equal(all.outside_window(), roi, part.outside_window()) && equal(all.z_mm(), first, part.z_mm()) &&
+         equal(all.z_error_mm(), first, part.z_error_mm()) && equal(all.weight(), first, part.weight()) &&
+         equal(all.rank(), first, part.rank()) && equal(all.significance(), first, part.significance()) &&
+         equal(all.background(), first, part.background()) && equal(all.pairs(), first, part.pairs());
+}
+
+// Returns whether `one` is the answer to the RoI `roi` of `all`.
+static bool is_roi(const zf::Results& all, std::size_t roi, const zf::Results& one) {
+  return one.rois() == 1 && is_part(all, roi, one);
 }
 
 static void run(const zf::Options& options, const char* spacepoints, const char* rois) {
@@ -37,11 +55,11 @@ static void run(const zf::Options& options, const char* spacepoints, const char*
   zf::Finder built(options);
   const zf::Finder finder(std::move(built));
   require(!finder.description().empty(), "a finder describes itself");
-  const zf::Answers all = finder.find(table_batch());
-  print_answers(all.results.data(), all.results.size(), all.vertices.data());
+  const zf::Results all = finder.find(table_batch());
+  print_results(&all.columns());
 
   zf::Stream stream(finder, 3);
-  zf::Answers one;
+  zf::Results one;
   std::size_t popped = 0;
   for (std::size_t i = 0; i < input.rois; i++) {
     while (!stream.push(roi_batch(i))) {
@@ -76,12 +94,18 @@ static void run(const zf::Options& options, const char* spacepoints, const char*
   }
   const auto single = zf::batch(zf::Frame::Cylindrical, rho.data(), phi.data(), z.data(), layer.data(), rho.size(),
                                 input.offsets, input.rois, input.roi);
-  const zf::Answers borrowed = finder.find(single);
+  const zf::Results borrowed = finder.find(single);
   require(stream.push(single) && stream.pop(one), "a stream takes a batch of float");
-  require(one.vertices.size() == borrowed.vertices.size() &&
-              equal(one.vertices.data(), borrowed.vertices.data(), one.vertices.size()),
-          "the stream has the answers of borrowed columns");
+  require(one.rois() == input.rois && is_part(borrowed, 0, one), "the stream has the answers of borrowed columns");
 
+  zf::Results moved(std::move(one));
+  require(moved.rois() == input.rois && is_part(borrowed, 0, moved), "columns move with their results");
+  try {
+    finder.find(zf::batch<double, std::uint32_t>(zf::Frame::Cartesian, nullptr, nullptr, nullptr, nullptr, 1), moved);
+    require(false, "an exception");
+  } catch (const zf::Error& error) {
+    require(error.code() == ZF_NULL && moved.rois() == 0 && moved.z_mm().empty(), "no RoI after a failure");
+  }
   try {
     zf::Options wrong_options;
     wrong_options.config = "no-such-preset";

@@ -9,7 +9,10 @@
 
 enum { THREADS = 4, SEARCHES = 50 };
 
-static zf_code (*find)(zf_finder, const zf_batch *, zf_answers *);
+static zf_code (*find)(zf_finder, const zf_batch *, zf_results);
+static zf_code (*results_create)(zf_results *);
+static zf_code (*results_columns)(zf_results, zf_columns *);
+static zf_code (*results_destroy)(zf_results);
 static zf_finder finder;
 
 static void require(int is_true, const char *what) {
@@ -31,17 +34,15 @@ static void *search(void *unused) {
   batch.layer = layer;
   batch.spacepoints = 3;
   batch.rois = 1;
+  zf_results results;
+  require(results_create(&results) == ZF_OK, "zf_results_create");
   for (int i = 0; i < SEARCHES; i++) {
-    zf_result result;
-    zf_vertex vertex[16];
-    zf_answers answers = zf_answers_init();
-    answers.result_buffer = &result;
-    answers.result_room = 1;
-    answers.vertex_buffer = vertex;
-    answers.vertex_room = 16;
-    require(find(finder, &batch, &answers) == ZF_OK && answers.vertices == 1, "one vertex");
-    require(vertex[0].z_mm > 11.9 && vertex[0].z_mm < 12.1, "z = 12 mm");
+    zf_columns columns = zf_columns_init();
+    require(find(finder, &batch, results) == ZF_OK, "zf_find");
+    require(results_columns(results, &columns) == ZF_OK && columns.vertices == 1, "one vertex");
+    require(columns.z_mm[0] > 11.9 && columns.z_mm[0] < 12.1, "z = 12 mm");
   }
+  require(results_destroy(results) == ZF_OK, "zf_results_destroy");
   return unused;
 }
 
@@ -59,7 +60,10 @@ int main(int count, char **words) {
     *(void **)&create = dlsym(library, "zf_create");
     *(void **)&destroy = dlsym(library, "zf_destroy");
     *(void **)&find = dlsym(library, "zf_find");
-    require(create && destroy && find, "symbols");
+    *(void **)&results_create = dlsym(library, "zf_results_create");
+    *(void **)&results_columns = dlsym(library, "zf_results_columns");
+    *(void **)&results_destroy = dlsym(library, "zf_results_destroy");
+    require(create && destroy && find && results_create && results_columns && results_destroy, "symbols");
     options.config = "default";
     options.engine = "cpu";
     options.threads = again == 0; /* on the calling thread first, then on the thread pool */

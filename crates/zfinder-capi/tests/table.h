@@ -1,4 +1,4 @@
-/* Reads the columns event_id, roi_id, x, y, z, layer of a CSV file, and windows of RoIs, and prints answers. C and C++. */
+/* Reads the columns event_id, roi_id, x, y, z, layer of a CSV file, and windows of RoIs, and prints results. C and C++. */
 #ifndef TABLE_H
 #define TABLE_H
 
@@ -96,22 +96,20 @@ static void print_number(const char *name, double number) {
 }
 
 /* Prints a line of JSON for each RoI, as the command does. */
-static void print_answers(const zf_result *results, size_t count, const zf_vertex *vertices) {
-  for (size_t i = 0; i < count; i++) {
-    const zf_result *r = &results[i];
+static void print_results(const zf_columns *c) {
+  for (size_t i = 0; i < c->rois; i++) {
     printf("{\"event_id\":%llu,\"roi_id\":%llu,\"status\":\"%s\",\"spacepoints\":%llu,\"outside_window\":%llu,",
-           (unsigned long long)r->event_id, (unsigned long long)r->roi_id, zf_status_name(r->status),
-           (unsigned long long)r->spacepoints, (unsigned long long)r->outside_window);
-    printf("\"fallback\":%s,\"vertices\":[", r->fallback ? "true" : "false");
-    for (uint64_t j = 0; j < r->vertices; j++) {
-      const zf_vertex *v = &vertices[r->first_vertex + j];
-      printf("%s{\"pairs\":%llu", j ? "," : "", (unsigned long long)v->pairs);
-      print_number("z_mm", v->z_mm);
-      print_number("z_error_mm", v->z_error_mm);
-      print_number("weight", v->weight);
-      print_number("rank", v->rank);
-      print_number("significance", v->significance);
-      print_number("background", v->background);
+           (unsigned long long)c->event_id[i], (unsigned long long)c->roi_id[i], zf_status_name(c->status[i]),
+           (unsigned long long)c->spacepoints[i], (unsigned long long)c->outside_window[i]);
+    printf("\"fallback\":%s,\"vertices\":[", c->fallback[i] ? "true" : "false");
+    for (size_t j = c->offsets[i]; j < c->offsets[i + 1]; j++) {
+      printf("%s{\"pairs\":%llu", j > c->offsets[i] ? "," : "", (unsigned long long)c->pairs[j]);
+      print_number("z_mm", c->z_mm[j]);
+      print_number("z_error_mm", c->z_error_mm[j]);
+      print_number("weight", c->weight[j]);
+      print_number("rank", c->rank[j]);
+      print_number("significance", c->significance[j]);
+      print_number("background", c->background[j]);
       printf("}");
     }
     printf("]}\n");

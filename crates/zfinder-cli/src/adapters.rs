@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use zfinder::{Accumulate, AdapterChoice, AdapterSummary, Engine, Precision};
+use zfinder::gpu::{AdapterChoice, AdapterSummary};
+use zfinder::thesis::Accumulate;
+use zfinder::{Engine, Precision};
 
 use super::bench::SelfCheck;
 use command_host::Failure;
@@ -38,7 +40,7 @@ WGPU_BACKEND (vulkan, metal, dx12) limits this list; WGPU_ADAPTER_NAME stands fo
 
 impl Adapters {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let adapters = zfinder::adapters().map_err(zfinder::Error::from)?;
+        let adapters = zfinder::gpu::adapters().map_err(zfinder::Error::from)?;
         if adapters.is_empty() {
             return Err(zfinder::Error::Gpu(none()).into());
         }
@@ -93,7 +95,7 @@ fn check(adapters: &[AdapterSummary], out: &mut impl Write) -> Result<(), Failur
                 continue;
             }
             let engine = Engine::Gpu(AdapterChoice::Index(adapter.index));
-            match check.run(|builder| builder.engine(engine).accumulate(accumulate).precision(precision)) {
+            match check.run(|builder| builder.engine(engine).thesis(accumulate).precision(precision)) {
                 Ok(()) => say(format!("{} {}, {name}: answers as the reference engine", adapter.index, adapter.name))?,
                 Err(error) => {
                     say(format!("{} {}, {name}: FAILED: {error}", adapter.index, adapter.name))?;

@@ -3,7 +3,9 @@
 use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
-use zfinder::{Accumulate, AdapterChoice, Detector, Engine, Precision, Preset, ZFinder, ZFinderBuilder};
+use zfinder::gpu::AdapterChoice;
+use zfinder::thesis::{Accumulate, ThesisOptions};
+use zfinder::{Detector, Engine, Precision, Preset, ZFinder, ZFinderBuilder};
 
 use super::options::{threads, words};
 use command_host::Failure;
@@ -33,11 +35,8 @@ impl DesignName {
 
     /// Sets design and sums of a builder.
     pub fn apply(self, builder: ZFinderBuilder, accumulate: Option<Accumulate>) -> ZFinderBuilder {
-        let builder = builder.accumulate(self.accumulate(accumulate));
-        match self {
-            Self::Product => builder,
-            Self::Thesis => builder.slices_per_histogram(Self::SLICES),
-        }
+        let slices_per_histogram = (self == Self::Thesis).then_some(Self::SLICES);
+        builder.thesis(ThesisOptions { accumulate: self.accumulate(accumulate), slices_per_histogram })
     }
 
     /// Returns the error for an engine without this design.

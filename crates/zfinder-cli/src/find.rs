@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use zfinder::{RoiBatch, RoiResult, ZFinder};
+use zfinder::{Results, RoiBatch, ZFinder};
 use zfinder_io::{AnswerDigest, Provenance, TruthTable};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
@@ -154,7 +154,7 @@ impl Find {
         let bar = self.progress.bar(rois.reader.files());
         let digest = self.digest.then(AnswerDigest::default);
         let mut summary = Summary { left_to_show: self.show.unwrap_or(0), digest, ..Summary::default() };
-        let answer = |batch: &RoiBatch, results: &[RoiResult]| {
+        let answer = |batch: &RoiBatch, results: &Results| {
             summary.add(&finder, truth.as_ref(), batch, results)?;
             output.results(results)
         };
@@ -220,10 +220,10 @@ impl Summary {
         finder: &ZFinder,
         truth: Option<&TruthTable>,
         batch: &RoiBatch,
-        results: &[RoiResult],
+        results: &Results,
     ) -> Result<(), Failure> {
         for (number, result) in results.iter().enumerate().take(self.left_to_show) {
-            let vertices = truth.map_or(&[][..], |truth| truth.vertices(result.id));
+            let vertices = truth.map_or(&[][..], |truth| truth.vertices(result.id()));
             self.drawings.push(plot::terminal(&finder.inspect(batch.roi(number))?, result, vertices));
         }
         self.left_to_show = self.left_to_show.saturating_sub(results.len());

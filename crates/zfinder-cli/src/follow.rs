@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use zfinder::{Roi, RoiBatch, RoiResult, ZFinder};
+use zfinder::{Results, Roi, RoiBatch, ZFinder};
 
 use super::beam_spot::RoiSource;
 use super::input::Skipped;
@@ -26,7 +26,7 @@ pub(super) fn follow(
     rois: &mut RoiSource,
     skipped: &mut Skipped,
     delay: Duration,
-    mut answer: impl FnMut(&RoiBatch, &[RoiResult]) -> Result<(), Failure>,
+    mut answer: impl FnMut(&RoiBatch, &Results) -> Result<(), Failure>,
 ) -> Result<Totals, Failure> {
     let mut totals = Totals::default();
     let skipped_before = skipped.errors();
@@ -42,7 +42,7 @@ pub(super) fn follow(
         source
     });
     let reader = reader.map_err(zfinder::Error::Thread)?;
-    let (mut batch, mut results) = (RoiBatch::new(), Vec::new());
+    let (mut batch, mut results) = (RoiBatch::new(), Results::new());
     let mut is_first = true;
     loop {
         batch.clear();
@@ -76,7 +76,7 @@ fn collect(
     batch: &mut RoiBatch,
 ) -> Option<zfinder_io::Error> {
     let mut due = None;
-    while batch.len() < BATCH_ROIS && batch.spacepoints() < BATCH_SPACEPOINTS {
+    while batch.len() < BATCH_ROIS && batch.count_spacepoints() < BATCH_SPACEPOINTS {
         let read = match due {
             None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(due) => receiver.recv_timeout(Instant::saturating_duration_since(&due, Instant::now())),

@@ -75,8 +75,8 @@ impl Histogram {
             is_any = true;
             let inspection = selected.finder.inspect(&roi)?;
             if inspection.histograms.is_empty() {
-                let id = inspection.result.id;
-                let status = inspection.result.status;
+                let id = inspection.summary.id;
+                let status = inspection.summary.status;
                 note(&format!("warning: event {}, RoI {}: {status}, no histogram", id.event_id, id.roi_id));
             }
             target.write(|out| writer.write(out, &inspection))?;

@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use zfinder::{Calorimeter, Config, Detector};
+use zfinder::region::Calorimeter;
+use zfinder::{Config, Detector};
 use zfinder_io::{
     Addressing, Inputs, ObjectTable, OnError, ReadOptions, Regions, RoiTable, SpacepointReader, TruthTable, addressing,
     is_colliderml, is_stream,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use command_host::{Failure, Output, file_of, note, write_file, write_json};
-use zfinder::RoiResult;
+use zfinder::Results;
 use zfinder_io::{AnswerDigest, CSV_HEADER, ParquetVertices, Provenance, TruthTable, write_csv, write_json_line};
 
 use crate::failure::unwritten;
@@ -109,7 +109,7 @@ impl<'a> AnswerFile<'a> {
         }
     }
 
-    pub(super) fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
+    pub(super) fn results(&mut self, results: &Results) -> Result<(), Failure> {
         let written = self.answers.results(results);
         self.written += results.len();
         self.is_broken |= written.is_err();
@@ -180,7 +180,7 @@ impl<'a> Answers<'a> {
         }
     }
 
-    fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
+    fn results(&mut self, results: &Results) -> Result<(), Failure> {
         match self {
             Self::Text(text) => text.results(results),
             Self::Parquet(file, _) => results.iter().try_for_each(|result| file.write(result)).map_err(unwritten),
@@ -220,7 +220,7 @@ impl Text<'_> {
         })
     }
 
-    fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
+    fn results(&mut self, results: &Results) -> Result<(), Failure> {
         self.begin()?;
         let (format, truth) = (self.format, self.truth);
         self.target.write(|mut out| {

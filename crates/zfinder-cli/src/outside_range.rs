@@ -1,6 +1,6 @@
 //! Looks for peaks outside the range of z, in RoIs without a peak.
 
-use zfinder::{Engine, Roi, RoiBatch, RoiResult, Status, ZFinder};
+use zfinder::{Engine, Results, Roi, RoiBatch, Status, ZFinder};
 
 use super::search::counted;
 use command_host::Failure;
@@ -18,8 +18,8 @@ pub(super) struct RoisWithoutPeak(Vec<Roi>);
 
 impl RoisWithoutPeak {
     /// Keeps the RoIs without a peak of a batch. An RoI with a range of its own is left out.
-    pub(super) fn add(&mut self, batch: &RoiBatch, results: &[RoiResult]) {
-        let without = results.iter().enumerate().filter(|(_, result)| result.status == Status::NoPeak);
+    pub(super) fn add(&mut self, batch: &RoiBatch, results: &Results) {
+        let without = results.iter().enumerate().filter(|(_, result)| result.status() == Status::NoPeak);
         let views = without.map(|(number, _)| batch.roi(number)).filter(|roi| roi.descriptor.z_range.is_none());
         let rois = views.map(|roi| Roi { descriptor: *roi.descriptor, spacepoints: roi.spacepoints().collect() });
         self.0.extend(rois.take(MOST - self.0.len().min(MOST)));
@@ -43,9 +43,9 @@ impl RoisWithoutPeak {
         let results = wide.find_batch(&batch)?;
         let is_far = |z: f64| z < config.z_min_mm || z > config.z_max_mm;
         let far = results.iter().filter_map(|result| {
-            let vertex = result.vertices.first()?;
+            let vertex = result.vertices().first()?;
             let is_peak = vertex.pairs >= LEAST_PAIRS && is_far(vertex.z_mm);
-            is_peak.then_some((result.id.event_id, vertex.z_mm))
+            is_peak.then_some((result.id().event_id, vertex.z_mm))
         });
         let far: Vec<(u64, f64)> = far.collect();
         let Some((event, z)) = far.first() else { return Ok(None) };

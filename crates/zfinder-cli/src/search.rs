@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use zfinder::{RoiBatch, RoiResult, SearchedBatch, StreamOptions, ZFinder};
+use zfinder::{Results, RoiBatch, SearchedBatch, StreamOptions, ZFinder};
 use zfinder_io::config_summary;
 
 use super::beam_spot::{RoiSource, wrong_beam};
@@ -63,9 +63,9 @@ impl Totals {
     /// Counts a batch that was answered after this time.
     pub(super) fn add(&mut self, batch: &RoiBatch, waited: Duration) {
         self.rois += batch.len();
-        self.spacepoints += batch.spacepoints();
+        self.spacepoints += batch.count_spacepoints();
         self.waiting += waited;
-        tracing::debug!(rois = batch.len(), spacepoints = batch.spacepoints(), "a batch is answered");
+        tracing::debug!(rois = batch.len(), spacepoints = batch.count_spacepoints(), "a batch is answered");
     }
 
     /// Adds the totals of the reader, when all is read.
@@ -101,7 +101,7 @@ pub(super) fn search(
     rois: &mut RoiSource,
     skipped: &mut Skipped,
     bar: &ProgressBar,
-    mut answer: impl FnMut(&RoiBatch, &[RoiResult]) -> Result<(), Failure>,
+    mut answer: impl FnMut(&RoiBatch, &Results) -> Result<(), Failure>,
 ) -> Result<Totals, Failure> {
     let mut totals = Totals::default();
     let skipped_before = skipped.errors();
@@ -165,7 +165,7 @@ pub(super) fn warn_of_misfit(finder: &ZFinder, batch: &RoiBatch) -> Option<Strin
 /// Reads the next batch, which is empty at the end, and the error that ends it.
 fn read_batch(rois: &mut RoiSource, skipped: &mut Skipped, bar: &ProgressBar) -> (RoiBatch, Option<zfinder_io::Error>) {
     let (mut batch, mut unread) = (RoiBatch::new(), None);
-    while batch.len() < BATCH_ROIS && batch.spacepoints() < BATCH_SPACEPOINTS {
+    while batch.len() < BATCH_ROIS && batch.count_spacepoints() < BATCH_SPACEPOINTS {
         match rois.next() {
             None => break,
             Some(Ok(roi)) => batch.push(roi.descriptor, roi.spacepoints),

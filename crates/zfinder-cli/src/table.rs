@@ -19,15 +19,15 @@ pub(super) struct Score {
 }
 
 impl Score {
-    pub(super) fn add(&mut self, truth: &TruthTable, result: &RoiResult) {
-        let Some(z) = truth.hard_scatter_z(result.id) else {
+    pub(super) fn add(&mut self, truth: &TruthTable, result: RoiResult<'_>) {
+        let Some(z) = truth.hard_scatter_z(result.id()) else {
             self.without_truth += 1;
             return;
         };
-        let near = |vertex: &zfinder::Vertex| (vertex.z_mm - z).abs() < WITHIN_MM;
+        let near = |vertex: zfinder::Vertex| (vertex.z_mm - z).abs() < WITHIN_MM;
         self.rois += 1;
-        self.first += u64::from(result.vertices.first().is_some_and(near));
-        self.any += u64::from(result.vertices.iter().any(near));
+        self.first += u64::from(result.vertices().first().is_some_and(near));
+        self.any += u64::from(result.vertices().iter().any(near));
     }
 
     pub(super) fn summary(&self, peaks: u32) -> String {
@@ -57,11 +57,11 @@ pub(super) fn header(out: &mut dyn Write, truth: bool) -> io::Result<()> {
     writeln!(out, " {:>8} {:>12}  status", "weight", "significance")
 }
 
-pub(super) fn rows(out: &mut dyn Write, truth: Option<&TruthTable>, result: &RoiResult) -> io::Result<()> {
-    let id = result.id;
-    let rows = result.vertices.len().max(1);
+pub(super) fn rows(out: &mut dyn Write, truth: Option<&TruthTable>, result: RoiResult<'_>) -> io::Result<()> {
+    let id = result.id();
+    let rows = result.vertices().len().max(1);
     for number in 0..rows {
-        let vertex = result.vertices.get(number);
+        let vertex = result.vertices().get(number);
         write!(out, "{:>10} {:>6}", id.event_id, id.roi_id)?;
         match vertex {
             Some(vertex) => write!(out, " {number:>6} {:>10.3} {:>8.3}", vertex.z_mm, vertex.z_error_mm)?,
@@ -87,7 +87,7 @@ pub(super) fn rows(out: &mut dyn Write, truth: Option<&TruthTable>, result: &Roi
             Some(significance) => write!(out, " {significance:>12.1}")?,
             None => write!(out, " {:>12}", "-")?,
         }
-        writeln!(out, "  {}", result.status)?;
+        writeln!(out, "  {}", result.status())?;
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use zfinder::{RoiId, RoiResult, Status, Vertex};
+use zfinder::results::RoiSummary;
+use zfinder::{Results, RoiId, Status, Vertex};
 
 use super::parquet;
 use super::source::{self, Container};
@@ -22,7 +23,7 @@ const MOST_ROWS: u64 = 20_000_000;
 /// | CSV, Parquet | a vertex, or an RoI without a vertex | `event_id`, `z_mm`; optional: `roi_id`, `status`, `z_error_mm`, `significance`, `rank` |
 /// | Parquet | an RoI | `event_id`, `vertices`: a list of structs with `z_mm`; optional: `roi_id`, `status`, `spacepoints`, and of a vertex `z_error_mm`, `significance`, `rank` |
 ///
-/// Other columns are ignored. The members of [`RoiResult`] that they would fill are 0 or None.
+/// Other columns are ignored. Columns of [`Results`] that are missing hold 0 or NaN.
 /// Without a column `status` the status is [`Status::Ok`] or [`Status::NoPeak`].
 ///
 /// # Errors
@@ -35,11 +36,11 @@ const MOST_ROWS: u64 = 20_000_000;
 /// let path = folder.join("vertices.csv");
 /// std::fs::write(&path, "event_id,z_mm\n7,12.5\n7,-3\n8,\n")?;
 /// let answers = zfinder_io::read_answers(&path)?;
-/// assert_eq!((answers.len(), answers[0].vertices[1].z_mm), (2, -3.0));
+/// assert_eq!((answers.len(), answers.roi(0).vertices().z_mm()), (2, &[12.5, -3.0][..]));
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read_answers(path: &Path) -> Result<Vec<RoiResult>> {
+pub fn read_answers(path: &Path) -> Result<Results> {
     match source::container(path)? {
         Container::Csv => read_csv(path),
         Container::Parquet => parquet::read_answers(path),
@@ -52,7 +53,7 @@ pub fn read_answers(path: &Path) -> Result<Vec<RoiResult>> {
     }
 }
 
-fn read_csv(path: &Path) -> Result<Vec<RoiResult>> {
+fn read_csv(path: &Path) -> Result<Results> {
     let mut table = Table::open(path)?;
     table.limit_rows(MOST_ROWS);
     let [event, z] = table.need(["event_id", "z_mm"], WANTED)?;
@@ -66,7 +67,7 @@ fn read_csv(path: &Path) -> Result<Vec<RoiResult>> {
             Some(column) => Some(status_of(table.text(column)?).map_err(|message| table.error(column, message))?),
             None => None,
         };
-        let vertex = if table.text(z)?.is_empty() {
+        let found = if table.text(z)?.is_empty() {
             None
         } else {
             let number = |column: Option<Column>| match column {
@@ -75,11 +76,11 @@ fn read_csv(path: &Path) -> Result<Vec<RoiResult>> {
             };
             let (z_error_mm, rank) = (number(z_error)?.unwrap_or(0.0), number(rank)?.unwrap_or(0.0));
             let significance = number(significance)?;
-            Some(Vertex { z_mm: table.number(z)?, z_error_mm, significance, rank, ..Vertex::default() })
+            Some(vertex(table.number(z)?, z_error_mm, significance, rank))
         };
-        answers.add_row(id, status, vertex).map_err(|message| table.error(event, message))?;
+        answers.add_row(id, status, found).map_err(|message| table.error(event, message))?;
     }
-    Ok(answers.rois)
+    Ok(answers.results)
 }
 
 /// Returns the status with this name in files.
@@ -88,10 +89,17 @@ pub(crate) fn status_of(word: &str) -> Result<Status, String> {
     word.parse().map_err(|_| format!("`{word}` is none of {}", words()))
 }
 
+/// Makes a vertex of the columns that files have.
+pub(crate) fn vertex(z_mm: f64, z_error_mm: f64, significance: Option<f64>, rank: f64) -> Vertex {
+    let mut vertex = Vertex::at(z_mm);
+    (vertex.z_error_mm, vertex.significance, vertex.rank) = (z_error_mm, significance, rank);
+    vertex
+}
+
 /// Collects answers from consecutive rows.
 #[derive(Default)]
 pub(crate) struct Answers {
-    pub(crate) rois: Vec<RoiResult>,
+    pub(crate) results: Results,
     seen: HashSet<RoiId>,
 }
 
@@ -101,30 +109,28 @@ impl Answers {
     /// # Errors
     /// The reason why the row is refused.
     pub(crate) fn add_row(&mut self, id: RoiId, status: Option<Status>, vertex: Option<Vertex>) -> Result<(), String> {
-        match self.rois.last_mut().filter(|roi| roi.id == id && !roi.vertices.is_empty()) {
-            Some(roi) => {
-                let Some(vertex) = vertex else { return Err(again(id)) };
-                roi.vertices.push(vertex);
-                Ok(())
-            }
-            None => self.add_roi(RoiResult {
-                id,
-                status: status.unwrap_or(if vertex.is_some() { Status::Ok } else { Status::NoPeak }),
-                vertices: vertex.into_iter().collect(),
-                ..RoiResult::default()
-            }),
+        if self.results.iter().next_back().is_some_and(|last| last.id() == id && !last.vertices().is_empty()) {
+            let Some(vertex) = vertex else { return Err(again(id)) };
+            self.results.push_vertex(vertex);
+            return Ok(());
         }
+        let status = status.unwrap_or(if vertex.is_some() { Status::Ok } else { Status::NoPeak });
+        self.add_roi(RoiSummary::new(id, status), vertex)
     }
 
     /// Adds a whole RoI.
     ///
     /// # Errors
     /// An RoI that was added before.
-    pub(crate) fn add_roi(&mut self, roi: RoiResult) -> Result<(), String> {
+    pub(crate) fn add_roi(
+        &mut self,
+        roi: RoiSummary,
+        vertices: impl IntoIterator<Item = Vertex>,
+    ) -> Result<(), String> {
         if !self.seen.insert(roi.id) {
             return Err(again(roi.id));
         }
-        self.rois.push(roi);
+        self.results.push(roi, vertices);
         Ok(())
     }
 }

@@ -6,7 +6,8 @@ use super::event::{Event, EventReader, Faults, INVALID, ReadOptions, no_azimuth,
 use super::place::{Address, LayerLookup};
 use super::schema::{LayerColumns, Schema, Shape};
 use crate::error::{Error, Result};
-use zfinder::{Detector, Spacepoint, rho_phi_columns};
+use zfinder::columns::rho_phi_columns;
+use zfinder::{Detector, Spacepoint};
 
 /// A chunk of a file: columns of equal length, and the RoIs of their spacepoints.
 #[derive(Default)]

@@ -8,7 +8,8 @@ use super::place::{Address, LayerLookup};
 use super::source::event_of_name;
 use super::table::{Column, Table};
 use crate::error::{Error, Result};
-use zfinder::{Detector, RoiId, Spacepoint, rho_phi_columns};
+use zfinder::columns::rho_phi_columns;
+use zfinder::{Detector, RoiId, Spacepoint};
 
 const WANTED: &str = "`x,y,z,layer` or `rho,phi,z,layer` with, if there are several, `event_id` and `roi_id`; \
                       ACTS's `x,y,z,geometry_id_1`, or its older `sp_x,sp_y,sp_z`; or TrackML's \

@@ -86,7 +86,7 @@ impl<W: Write> SpacepointWriter for CsvWriter<W> {
 }
 
 fn is_enough(kept: &RoiBatch) -> bool {
-    kept.spacepoints() >= SPACEPOINTS_A_THREAD * rayon::current_num_threads() || kept.len() >= MOST_ROIS
+    kept.count_spacepoints() >= SPACEPOINTS_A_THREAD * rayon::current_num_threads() || kept.len() >= MOST_ROIS
 }
 
 fn failed(path: &Path, source: io::Error) -> Error {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 use zfinder::RoiResult;
+use zfinder::results::RoiSummary;
 
 /// A digest of answers. It depends neither on the order of answers nor on the size of batches.
 ///
@@ -20,9 +21,9 @@ use zfinder::RoiResult;
 /// use zfinder::{Detector, Roi, ZFinder};
 /// use zfinder_io::AnswerDigest;
 /// let finder = ZFinder::builder(Detector::atlas2010()).build()?;
-/// let answer = finder.find(&Roi::default())?;
+/// let answers = finder.find(&Roi::default())?;
 /// let mut digest = AnswerDigest::default();
-/// digest.add(&answer);
+/// digest.extend(&answers);
 /// assert!(digest.to_string().starts_with("sha256:"));
 /// # Ok::<(), zfinder::Error>(())
 /// ```
@@ -35,7 +36,7 @@ pub struct AnswerDigest {
 
 impl AnswerDigest {
     /// Adds the answer of one RoI.
-    pub fn add(&mut self, result: &RoiResult) {
+    pub fn add(&mut self, result: RoiResult<'_>) {
         let digest = Sha256::digest(bytes_of(result));
         let mut carry = false;
         for (word, bytes) in self.sum.iter_mut().zip(digest.chunks_exact(8)) {
@@ -54,6 +55,13 @@ impl AnswerDigest {
     }
 }
 
+/// Adds answers.
+impl<'a> Extend<RoiResult<'a>> for AnswerDigest {
+    fn extend<I: IntoIterator<Item = RoiResult<'a>>>(&mut self, results: I) {
+        results.into_iter().for_each(|result| self.add(result));
+    }
+}
+
 /// Writes `sha256:` and 64 hexadecimal digits.
 impl fmt::Display for AnswerDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,16 +73,17 @@ impl fmt::Display for AnswerDigest {
     }
 }
 
-fn bytes_of(result: &RoiResult) -> Vec<u8> {
+fn bytes_of(result: RoiResult<'_>) -> Vec<u8> {
+    let RoiSummary { id, status, spacepoints, outside_window, is_fallback, .. } = result.summary();
     let mut bytes = Vec::new();
-    bytes.extend(result.id.event_id.to_le_bytes());
-    bytes.extend(result.id.roi_id.to_le_bytes());
-    bytes.extend(result.status.as_str().as_bytes());
+    bytes.extend(id.event_id.to_le_bytes());
+    bytes.extend(id.roi_id.to_le_bytes());
+    bytes.extend(status.as_str().as_bytes());
     bytes.push(0);
-    for count in [result.spacepoints, result.outside_window, result.vertices.len(), usize::from(result.fallback)] {
-        bytes.extend((count as u64).to_le_bytes());
+    for count in [spacepoints, outside_window, result.vertices().len() as u64, u64::from(is_fallback)] {
+        bytes.extend(count.to_le_bytes());
     }
-    for vertex in &result.vertices {
+    for vertex in result.vertices().iter() {
         for number in [vertex.z_mm, vertex.z_error_mm, vertex.weight, vertex.rank] {
             bytes.extend(number.to_bits().to_le_bytes());
         }
@@ -89,26 +98,33 @@ fn bytes_of(result: &RoiResult) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use zfinder::{RoiId, Status, Vertex};
+    use zfinder::{Results, RoiId, Status, Vertex};
 
     use super::*;
 
-    fn answers() -> Vec<RoiResult> {
-        let vertex = |z_mm| Vertex { z_mm, weight: 12.0, pairs: 12, significance: Some(3.5), ..Vertex::default() };
-        let answer = |roi: u64, zs: &[f64]| RoiResult {
-            id: RoiId { event_id: 7, roi_id: roi },
-            vertices: zs.iter().map(|&z| vertex(z)).collect(),
-            status: if zs.is_empty() { Status::NoPeak } else { Status::Ok },
-            spacepoints: 40,
-            outside_window: 2,
-            fallback: false,
+    /// An RoI and its vertices.
+    type Answer = (RoiSummary, Vec<Vertex>);
+
+    fn answers() -> Vec<Answer> {
+        let vertex = |&z_mm: &f64| {
+            let mut vertex = Vertex::at(z_mm);
+            (vertex.weight, vertex.pairs, vertex.significance) = (12.0, 12, Some(3.5));
+            vertex
+        };
+        let answer = |roi_id: u64, zs: &[f64]| {
+            let status = if zs.is_empty() { Status::NoPeak } else { Status::Ok };
+            let mut roi = RoiSummary::new(RoiId { event_id: 7, roi_id }, status);
+            (roi.spacepoints, roi.outside_window) = (40, 2);
+            (roi, zs.iter().map(vertex).collect())
         };
         vec![answer(0, &[1.5, -2.5]), answer(1, &[]), answer(2, &[0.0])]
     }
 
-    fn digest_of<'a>(answers: impl IntoIterator<Item = &'a RoiResult>) -> String {
+    fn digest_of<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> String {
+        let mut results = Results::new();
+        answers.into_iter().for_each(|(roi, vertices)| results.push(*roi, vertices.iter().copied()));
         let mut digest = AnswerDigest::default();
-        answers.into_iter().for_each(|answer| digest.add(answer));
+        digest.extend(&results);
         digest.to_string()
     }
 
@@ -117,19 +133,19 @@ mod tests {
         let all = answers();
         let digest = digest_of(&all);
         assert_eq!(digest, digest_of(all.iter().rev()));
-        let changes: [fn(&mut RoiResult); 12] = [
-            |answer| answer.id.event_id += 1,
-            |answer| answer.id.roi_id += 9,
-            |answer| answer.status = Status::Empty,
-            |answer| answer.spacepoints += 1,
-            |answer| answer.outside_window += 1,
-            |answer| answer.fallback = true,
-            |answer| answer.vertices.swap(0, 1),
-            |answer| answer.vertices[1].z_mm = answer.vertices[1].z_mm.next_up(),
-            |answer| answer.vertices[0].z_error_mm = 1e-300,
-            |answer| answer.vertices[0].pairs += 1,
-            |answer| answer.vertices[1].rank = 3.0,
-            |answer| answer.vertices[0].background = Some(0.0),
+        let changes: [fn(&mut Answer); 12] = [
+            |(roi, _)| roi.id.event_id += 1,
+            |(roi, _)| roi.id.roi_id += 9,
+            |(roi, _)| roi.status = Status::Empty,
+            |(roi, _)| roi.spacepoints += 1,
+            |(roi, _)| roi.outside_window += 1,
+            |(roi, _)| roi.is_fallback = true,
+            |(_, vertices)| vertices.swap(0, 1),
+            |(_, vertices)| vertices[1].z_mm = vertices[1].z_mm.next_up(),
+            |(_, vertices)| vertices[0].z_error_mm = 1e-300,
+            |(_, vertices)| vertices[0].pairs += 1,
+            |(_, vertices)| vertices[1].rank = 3.0,
+            |(_, vertices)| vertices[0].background = Some(0.0),
         ];
         for (number, change) in changes.iter().enumerate() {
             let mut other = answers();

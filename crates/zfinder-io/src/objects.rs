@@ -7,7 +7,7 @@ use super::parquet;
 use super::source::{self, Container};
 use super::table::Table;
 use crate::error::Result;
-use zfinder::{ObjectKind, SeedObject};
+use zfinder::region::{ObjectKind, SeedObject};
 
 pub(super) const WANTED: &str = "`event_id,eta,phi,et` and, if you like, `kind` (electron, photon, muon or jet)";
 /// An object in a table takes about 100 bytes.

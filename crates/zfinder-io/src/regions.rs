@@ -3,7 +3,8 @@
 use super::objects::ObjectTable;
 use super::rois::RoiTable;
 use crate::error::Result;
-use zfinder::{Calorimeter, Config, PhiWindow, Region, RoiDescriptor, RoiId, Spacepoint};
+use zfinder::region::{Calorimeter, Region};
+use zfinder::{Config, PhiWindow, RoiDescriptor, RoiId, Spacepoint};
 
 /// Reduces each whole event to one [`Region`].
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
 //! Reads and writes configurations and detectors in TOML.
 
 use serde::{Deserialize, Serialize};
-use zfinder::{BendingPair, BendingTable, Config, Detector, Layer, LayerKind, Sensor};
+use zfinder::detector::{BendingPair, BendingTable, Layer, LayerKind, Sensor};
+use zfinder::{Config, Detector};
 
 use crate::error::{Error, Result};
 

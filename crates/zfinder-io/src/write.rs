@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use zfinder::{PhiWindow, RoiDescriptor};
-use zfinder::{RoiResult, Vertex};
+use zfinder::results::RoiSummary;
+use zfinder::{PhiWindow, RoiDescriptor, RoiId, RoiResult, Vertex};
 
 /// The header of the rows of [`write_csv`]. New columns will be added at the end.
 pub const CSV_HEADER: &str =
@@ -19,34 +19,30 @@ pub const CSV_HEADER: &str =
 /// Errors of `out`.
 ///
 /// ```
-/// use zfinder::{RoiId, RoiResult, Status};
+/// use zfinder::results::RoiSummary;
+/// use zfinder::{Results, RoiId, Status};
 /// use zfinder_io::write_csv;
-/// let id = RoiId { event_id: 7, roi_id: 1 };
-/// let none = RoiResult {
-///     id,
-///     vertices: vec![],
-///     status: Status::NoPeak,
-///     spacepoints: 12,
-///     outside_window: 0,
-///     fallback: false,
-/// };
+/// let mut results = Results::new();
+/// results.push(RoiSummary::new(RoiId { event_id: 7, roi_id: 1 }, Status::NoPeak), []);
 /// let mut out = Vec::new();
-/// write_csv(&mut out, &none)?;
+/// write_csv(&mut out, results.roi(0))?;
 /// assert_eq!(out, b"7,1,,,,no_peak,,,,,false\n");
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn write_csv(out: &mut impl Write, result: &RoiResult) -> io::Result<()> {
-    let (id, status) = (result.id, result.status);
-    if result.vertices.is_empty() {
-        return writeln!(out, "{},{},,,,{status},,,,,{}", id.event_id, id.roi_id, result.fallback);
+pub fn write_csv(out: &mut impl Write, result: RoiResult<'_>) -> io::Result<()> {
+    let RoiSummary { id: RoiId { event_id, roi_id }, status, is_fallback, .. } = result.summary();
+    if result.vertices().is_empty() {
+        return writeln!(out, "{event_id},{roi_id},,,,{status},,,,,{is_fallback}");
     }
-    for (number, vertex) in result.vertices.iter().enumerate() {
+    for (number, vertex) in result.vertices().iter().enumerate() {
         let Vertex { z_mm, z_error_mm, weight, significance, background, rank, .. } = vertex;
-        let or_empty = |number: &Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+        let or_empty = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
         let (significance, background) = (or_empty(significance), or_empty(background));
-        let place = format_args!("{},{},{number}", id.event_id, id.roi_id);
-        let fallback = result.fallback;
-        writeln!(out, "{place},{z_mm},{weight},{status},{z_error_mm},{significance},{background},{rank},{fallback}")?;
+        let place = format_args!("{event_id},{roi_id},{number}");
+        writeln!(
+            out,
+            "{place},{z_mm},{weight},{status},{z_error_mm},{significance},{background},{rank},{is_fallback}"
+        )?;
     }
     Ok(())
 }
@@ -56,8 +52,8 @@ struct JsonRoi {
     event_id: u64,
     roi_id: u64,
     status: &'static str,
-    spacepoints: usize,
-    outside_window: usize,
+    spacepoints: u64,
+    outside_window: u64,
     fallback: bool,
     vertices: Vec<JsonVertex>,
 }
@@ -73,8 +69,9 @@ struct JsonVertex {
     background: Option<f64>,
 }
 
-impl From<&Vertex> for JsonVertex {
-    fn from(&Vertex { z_mm, z_error_mm, weight, pairs, rank, significance, background }: &Vertex) -> Self {
+impl From<Vertex> for JsonVertex {
+    fn from(vertex: Vertex) -> Self {
+        let Vertex { z_mm, weight, pairs, z_error_mm, rank, significance, background, .. } = vertex;
         Self { z_mm, weight, pairs, z_error_mm, rank, significance, background }
     }
 }
@@ -86,15 +83,16 @@ impl From<&Vertex> for JsonVertex {
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write_json_line(out: &mut impl Write, result: &RoiResult) -> io::Result<()> {
+pub fn write_json_line(out: &mut impl Write, result: RoiResult<'_>) -> io::Result<()> {
+    let RoiSummary { id, status, spacepoints, outside_window, is_fallback, .. } = result.summary();
     let roi = JsonRoi {
-        event_id: result.id.event_id,
-        roi_id: result.id.roi_id,
-        status: result.status.as_str(),
-        spacepoints: result.spacepoints,
-        outside_window: result.outside_window,
-        fallback: result.fallback,
-        vertices: result.vertices.iter().map(JsonVertex::from).collect(),
+        event_id: id.event_id,
+        roi_id: id.roi_id,
+        status: status.as_str(),
+        spacepoints,
+        outside_window,
+        fallback: is_fallback,
+        vertices: result.vertices().iter().map(JsonVertex::from).collect(),
     };
     serde_json::to_writer(&mut *out, &roi)?;
     out.write_all(b"\n")

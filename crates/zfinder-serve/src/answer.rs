@@ -1,11 +1,14 @@
 //! Makes tensors of answers.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use bytes::Bytes;
-use zfinder::{RoiResult, Status, Vertex};
+use zfinder::Results;
 
 use crate::refusal::Refusal;
 use crate::schema::OUTPUTS;
-use crate::tensor::{Tensor, bytes_of};
+use crate::tensor::{Element, Tensor, bytes_of};
 
 /// Indices into [`OUTPUTS`] of the requested outputs, in the order of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,11 +39,12 @@ impl OutputSelection {
         self.0.len()
     }
 
-    /// Makes the tensors of answers.
-    pub(crate) fn tensors(&self, results: &[RoiResult]) -> Vec<Tensor> {
+    /// Makes the tensors of some RoIs of results. The tensors share the memory of the results,
+    /// except `COUNTS`.
+    pub(crate) fn tensors(&self, results: &Arc<Results>, rois: Range<usize>) -> Vec<Tensor> {
         let tensor = |&place: &usize| {
             let output = &OUTPUTS[place];
-            let data = column(output.name, results);
+            let data = column(output.name, results, rois.clone());
             let elements = data.len() / output.datatype.size();
             Tensor { name: output.name.to_owned(), datatype: output.datatype, shape: vec![elements as i64], data }
         };
@@ -48,70 +52,103 @@ impl OutputSelection {
     }
 }
 
-/// The bytes of an output.
-fn column(name: &str, results: &[RoiResult]) -> Bytes {
-    fn vertices(results: &[RoiResult], value: impl Fn(&Vertex) -> f64) -> Bytes {
-        bytes_of(results.iter().flat_map(|result| &result.vertices).map(value).collect::<Vec<f64>>())
-    }
-    let known = |value: Option<f64>| value.unwrap_or(f64::NAN);
+/// Returns the bytes of an output.
+fn column(name: &str, results: &Arc<Results>, rois: Range<usize>) -> Bytes {
+    let offsets = &results.offsets()[rois.start..=rois.end];
+    let vertices = offsets[0]..offsets[rois.len()];
     match name {
-        "COUNTS" => bytes_of(results.iter().map(|result| result.vertices.len() as u32).collect::<Vec<_>>()),
-        "STATUS" => bytes_of(results.iter().map(|result| status_code(result.status)).collect::<Vec<_>>()),
-        "FALLBACK" => bytes_of(results.iter().map(|result| u8::from(result.fallback)).collect::<Vec<_>>()),
-        "SPACEPOINTS" => bytes_of(results.iter().map(|result| result.spacepoints as u64).collect::<Vec<_>>()),
-        "OUTSIDE_WINDOW" => bytes_of(results.iter().map(|result| result.outside_window as u64).collect::<Vec<_>>()),
-        "Z" => vertices(results, |vertex| vertex.z_mm),
-        "Z_ERROR" => vertices(results, |vertex| vertex.z_error_mm),
-        "WEIGHT" => vertices(results, |vertex| vertex.weight),
-        "RANK" => vertices(results, |vertex| vertex.rank),
-        "SIGNIFICANCE" => vertices(results, |vertex| known(vertex.significance)),
-        "BACKGROUND" => vertices(results, |vertex| known(vertex.background)),
-        _ => {
-            let pairs = results.iter().flat_map(|result| &result.vertices).map(|vertex| vertex.pairs);
-            bytes_of(pairs.collect::<Vec<_>>())
-        }
+        "COUNTS" => bytes_of(offsets.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect::<Vec<_>>()),
+        "STATUS" => share(results, rois, Results::status_codes),
+        "FALLBACK" => share::<u8>(results, rois, |results| bytemuck::cast_slice(results.is_fallback())),
+        "SPACEPOINTS" => share(results, rois, Results::spacepoint_counts),
+        "OUTSIDE_WINDOW" => share(results, rois, Results::outside_window),
+        "Z" => share(results, vertices, |results| results.vertices().z_mm()),
+        "Z_ERROR" => share(results, vertices, |results| results.vertices().z_error_mm()),
+        "WEIGHT" => share(results, vertices, |results| results.vertices().weight()),
+        "RANK" => share(results, vertices, |results| results.vertices().rank()),
+        "SIGNIFICANCE" => share(results, vertices, |results| results.vertices().significance()),
+        "BACKGROUND" => share(results, vertices, |results| results.vertices().background()),
+        _ => share(results, vertices, |results| results.vertices().pairs()),
     }
 }
 
-/// The number of a status, as in `zfinder.h` and in the Python package.
-pub(crate) fn status_code(status: Status) -> u8 {
-    let position = Status::ALL.iter().position(|&known| known == status);
-    position.unwrap_or(Status::ALL.len()) as u8
+/// A column that keeps its results.
+struct Column<T> {
+    results: Arc<Results>,
+    elements: fn(&Results) -> &[T],
 }
 
-/// Returns the words of the numbers of a status.
-pub(crate) fn status_words() -> impl Iterator<Item = &'static str> {
-    Status::ALL.iter().map(|status| status.as_str()).chain(["other"])
+impl<T: Element> AsRef<[u8]> for Column<T> {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice((self.elements)(&self.results))
+    }
+}
+
+/// Returns the bytes of a part of a column, without a copy if the byte order permits it.
+fn share<T: Element>(results: &Arc<Results>, part: Range<usize>, elements: fn(&Results) -> &[T]) -> Bytes {
+    if cfg!(target_endian = "big") {
+        return bytes_of(elements(results)[part].to_vec());
+    }
+    let (first, end) = (part.start * size_of::<T>(), part.end * size_of::<T>());
+    Bytes::from_owner(Column { results: Arc::clone(results), elements }).slice(first..end)
 }
 
 #[cfg(test)]
 mod tests {
+    use zfinder::results::RoiSummary;
+    use zfinder::{RoiId, Status, Vertex};
+
     use super::*;
     use crate::tensor::DataType;
 
+    /// RoIs with these numbers of vertices, at z = 0 mm, 1 mm, 2 mm and so on.
+    fn results(counts: &[u32]) -> Arc<Results> {
+        let (mut results, mut z) = (Results::new(), 0..);
+        for &count in counts {
+            let vertices = z.by_ref().take(count as usize).map(|z| {
+                let mut vertex = Vertex::at(f64::from(z));
+                vertex.pairs = 7 + z as u64;
+                vertex
+            });
+            results.push(RoiSummary::new(RoiId::default(), Status::Ok), vertices);
+        }
+        Arc::new(results)
+    }
+
     #[test]
     fn every_output_has_a_column_of_its_type() {
-        let vertex = Vertex { z_mm: 1.5, pairs: 7, ..Vertex::default() };
-        let two = RoiResult { vertices: vec![vertex; 2], status: Status::Ok, ..RoiResult::default() };
-        let results = [two, RoiResult::default()];
-        let all = OutputSelection::new([]).expect("all").tensors(&results);
+        let results = results(&[2, 0]);
+        let all = OutputSelection::new([]).expect("all").tensors(&results, 0..2);
         for (index, tensor) in all.iter().enumerate() {
             assert_eq!(tensor.name, OUTPUTS[index].name);
             assert_eq!(tensor.data.len(), tensor.datatype.size() * 2, "{}", tensor.name);
             assert_eq!(tensor.shape, [2], "{}", tensor.name);
         }
-        let asked = OutputSelection::new(["PAIRS", "COUNTS"]).expect("known").tensors(&results);
+        let asked = OutputSelection::new(["PAIRS", "COUNTS"]).expect("known").tensors(&results, 0..2);
         assert_eq!((asked[0].datatype, &asked[0].data[..8]), (DataType::Uint64, &7u64.to_le_bytes()[..]));
         assert_eq!(asked[1].data[..], [2, 0, 0, 0, 0, 0, 0, 0]);
         assert!(OutputSelection::new(["Q"]).is_err() && OutputSelection::new(["Z", "Z"]).is_err());
     }
 
     #[test]
-    fn words_are_those_of_the_library() {
-        let words: Vec<_> = status_words().collect();
-        assert_eq!(words, ["ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded", "other"]);
-        for &status in Status::ALL {
-            assert_eq!(words[usize::from(status_code(status))], status.as_str());
+    fn requests_of_a_batch_share_its_results() {
+        let mut results = results(&[1, 2, 0, 3]);
+        let wanted = OutputSelection::new(["COUNTS", "Z", "STATUS"]).expect("known");
+        for (rois, counts, zs) in [
+            (0..1, &[1u32][..], &[0.0f64][..]),
+            (1..4, &[2, 0, 3], &[1.0, 2.0, 3.0, 4.0, 5.0]),
+            (2..3, &[0], &[]),
+            (4..4, &[], &[]),
+        ] {
+            let first = results.offsets()[rois.start];
+            let tensors = wanted.tensors(&results, rois.clone());
+            assert_eq!(tensors[0].data, bytes_of(counts.to_vec()), "{rois:?}");
+            assert_eq!(tensors[1].data, bytes_of(zs.to_vec()), "{rois:?}");
+            assert_eq!(tensors[2].data[..], results.status_codes()[rois.clone()], "{rois:?}");
+            if cfg!(target_endian = "little") && !zs.is_empty() {
+                assert_eq!(tensors[1].data.as_ptr(), results.vertices().z_mm()[first..].as_ptr().cast(), "{rois:?}");
+            }
         }
+        assert!(Arc::get_mut(&mut results).is_some(), "the memory is free once the tensors are gone");
     }
 }

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use zfinder::kernel_host::{self, Gpu, GpuOptions};
-use zfinder::{AdapterChoice, Config, Detector, Engine, ZFinder, wgpu};
+use zfinder::gpu::kernel_host::{self, Gpu, GpuOptions};
+use zfinder::gpu::{AdapterChoice, wgpu};
+use zfinder::{Config, Detector, Engine, ZFinder};
 
 use crate::error::{Error, Result};
 use crate::model::Model;

@@ -59,5 +59,5 @@ pub enum Error {
     },
     /// A GPU that cannot be opened.
     #[error(transparent)]
-    Gpu(#[from] zfinder::kernel_host::Error),
+    Gpu(#[from] zfinder::gpu::kernel_host::Error),
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
+use zfinder::columns::Coordinate;
 use zfinder::{BatchView, Columns, Config, PhiWindow, RoiBatch, RoiDescriptor, RoiId};
 
 use crate::points::decode_point;
@@ -21,7 +22,7 @@ pub(crate) struct RequestRois {
 /// Columns of spacepoints, as sent.
 #[derive(Debug)]
 enum Spacepoints {
-    Columns { is_cartesian: bool, is_single: bool, coordinates: [Bytes; 3], layer: Bytes },
+    Columns { is_cartesian: bool, is_f32: bool, coordinates: [Bytes; 3], layer: Bytes },
     Points(Bytes),
 }
 
@@ -123,10 +124,10 @@ impl RequestRois {
     /// Appends the RoIs to a batch.
     fn append(&self, batch: &mut RoiBatch) -> zfinder::Result<()> {
         match &self.spacepoints {
-            Spacepoints::Columns { is_cartesian, is_single: true, coordinates, layer } => {
+            Spacepoints::Columns { is_cartesian, is_f32: true, coordinates, layer } => {
                 self.extend::<f32>(*is_cartesian, coordinates, layer, batch)
             }
-            Spacepoints::Columns { is_cartesian, is_single: false, coordinates, layer } => {
+            Spacepoints::Columns { is_cartesian, is_f32: false, coordinates, layer } => {
                 self.extend::<f64>(*is_cartesian, coordinates, layer, batch)
             }
             Spacepoints::Points(points) => {
@@ -139,7 +140,7 @@ impl RequestRois {
         }
     }
 
-    fn extend<T: Element + zfinder::Coordinate>(
+    fn extend<T: Element + Coordinate>(
         &self,
         is_cartesian: bool,
         coordinates: &[Bytes; 3],
@@ -153,9 +154,9 @@ impl RequestRois {
     }
 
     /// Returns the columns rho, phi, z in f32 and layers, if the request has these.
-    fn single(&self) -> Option<([&Bytes; 3], &Bytes)> {
+    fn f32_columns(&self) -> Option<([&Bytes; 3], &Bytes)> {
         match &self.spacepoints {
-            Spacepoints::Columns { is_cartesian: false, is_single: true, coordinates, layer } => {
+            Spacepoints::Columns { is_cartesian: false, is_f32: true, coordinates, layer } => {
                 Some((coordinates.each_ref(), layer))
             }
             _ => None,
@@ -164,7 +165,7 @@ impl RequestRois {
 
     /// Returns a view of the received RoIs, if alignment permits.
     fn in_place(&self) -> Option<zfinder::Result<BatchView<'_>>> {
-        let (coordinates, layer) = self.single()?;
+        let (coordinates, layer) = self.f32_columns()?;
         let [rho, phi, z] = coordinates.map(|column| aligned::<f32>(column));
         Some(
             Columns::cylindrical(rho?, phi?, z?, layer)
@@ -176,20 +177,20 @@ impl RequestRois {
 /// A batch of several requests, whose memory is reused.
 #[derive(Debug, Default)]
 pub(crate) struct JoinedBatch {
-    single: SingleBatch,
-    double: RoiBatch,
+    f32_batch: F32Batch,
+    f64_batch: RoiBatch,
 }
 
 /// Columns rho, phi, z in f32 of several requests. Each byte is copied once.
 #[derive(Debug, Default)]
-struct SingleBatch {
+struct F32Batch {
     coordinates: [Vec<f32>; 3],
     layer: Vec<u8>,
     offsets: Vec<usize>,
     descriptors: Vec<RoiDescriptor>,
 }
 
-impl SingleBatch {
+impl F32Batch {
     fn fill<'a>(&mut self, requests: impl Iterator<Item = &'a RequestRois>) {
         self.coordinates.iter_mut().for_each(Vec::clear);
         self.layer.clear();
@@ -197,7 +198,7 @@ impl SingleBatch {
         self.offsets.push(0);
         self.descriptors.clear();
         for rois in requests {
-            let Some((coordinates, layer)) = rois.single() else { continue };
+            let Some((coordinates, layer)) = rois.f32_columns() else { continue };
             let first = self.layer.len();
             for (to, from) in self.coordinates.iter_mut().zip(coordinates) {
                 to.extend(from.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)));
@@ -222,13 +223,13 @@ impl JoinedBatch {
         {
             return view;
         }
-        if requests.iter().all(|rois| rois.single().is_some()) {
-            self.single.fill(requests.iter().copied());
-            return self.single.view();
+        if requests.iter().all(|rois| rois.f32_columns().is_some()) {
+            self.f32_batch.fill(requests.iter().copied());
+            return self.f32_batch.view();
         }
-        self.double.clear();
-        requests.iter().try_for_each(|rois| rois.append(&mut self.double))?;
-        Ok((&self.double).into())
+        self.f64_batch.clear();
+        requests.iter().try_for_each(|rois| rois.append(&mut self.f64_batch))?;
+        Ok((&self.f64_batch).into())
     }
 }
 
@@ -258,8 +259,8 @@ impl Spacepoints {
         }
         let mut coordinates = columns.into_iter().map(|column| column.data);
         let coordinates = [(); 3].map(|()| coordinates.next().unwrap_or_default());
-        let is_single = datatype == DataType::Fp32;
-        Ok(Self::Columns { is_cartesian, is_single, coordinates, layer: layer.data })
+        let is_f32 = datatype == DataType::Fp32;
+        Ok(Self::Columns { is_cartesian, is_f32, coordinates, layer: layer.data })
     }
 
     fn len(&self) -> usize {

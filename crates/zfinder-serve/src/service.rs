@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use tokio::sync::{oneshot, watch};
 
-use crate::answer::{OutputSelection, status_words};
+use zfinder::Status;
+
+use crate::answer::OutputSelection;
 use crate::model::Model;
 use crate::queue::ClientId;
 use crate::refusal::{Reason, Refusal};
@@ -143,7 +145,7 @@ impl Service {
     /// Returns the parameters of a model's configuration: the configuration of the search in TOML,
     /// and the meaning of the outputs.
     pub(crate) fn parameters(&self, model: usize) -> [(&'static str, String); 4] {
-        let words = status_words().enumerate().map(|(code, word)| format!("{code} {word}"));
+        let words = Status::ALL.iter().map(|status| format!("{} {status}", status.code()));
         [
             ("config_toml", zfinder_io::config_to_toml(&self.models[model].config)),
             ("schema_version", schema::VERSION.to_owned()),

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use zfinder::{BatchView, RoiResult, ZFinder};
+use zfinder::{BatchView, Results, ZFinder};
 
 use crate::device::{Device, Finders, is_loss, is_of_device};
 use crate::refusal::{Reason, Refusal};
@@ -28,7 +28,16 @@ pub(crate) struct Worker {
 #[derive(Default)]
 struct Scratch {
     joined: JoinedBatch,
-    results: Vec<RoiResult>,
+    /// Shared with the answers that are not sent yet.
+    results: Arc<Results>,
+}
+
+/// Returns results that no answer shares: the results of the last batch, or new ones.
+fn unshared(results: &mut Arc<Results>) -> &mut Results {
+    if Arc::get_mut(results).is_none() {
+        *results = Arc::default();
+    }
+    Arc::make_mut(results)
 }
 
 impl Worker {
@@ -58,24 +67,21 @@ impl Worker {
         let requests: Vec<&RequestRois> = jobs.iter().map(|job| &job.rois).collect();
         let filled = joined.fill(&requests).map_err(|error| Refusal::from(Failure::Search(error)));
         let searching = Instant::now();
-        let outcome = filled.and_then(|batch| self.search(model, batch, results).map(|()| batch));
+        let outcome = filled.and_then(|batch| self.search(model, batch, unshared(results)).map(|()| batch));
         let searched = Instant::now();
         let statistics = &self.statistics[model];
         statistics.batches.add(1);
         match outcome {
             Ok(batch) => {
-                let ends = jobs.iter().scan(0, |end, job| {
+                let parts = jobs.iter().scan(0, |end, job| {
                     *end += job.rois.len();
                     Some(*end - job.rois.len()..*end)
                 });
                 let check = |rois| self.cpu[model].check_input(batch.rois(rois), CHECKED_SPACEPOINTS);
-                let checks: Vec<_> = ends.map(check).collect();
-                let mut first = 0;
-                for (job, checked) in jobs.drain(..).zip(checks) {
+                let checks: Vec<_> = parts.map(|rois| (rois.clone(), check(rois))).collect();
+                for (job, (rois, checked)) in jobs.drain(..).zip(checks) {
                     let output = Instant::now();
-                    let after = first + job.rois.len();
-                    let tensors = job.wanted.tensors(&results[first..after]);
-                    first = after;
+                    let tensors = job.wanted.tensors(results, rois);
                     let durations = Durations {
                         queue: begun.saturating_duration_since(job.arrived),
                         input: searching - begun,
@@ -103,7 +109,7 @@ impl Worker {
     }
 
     /// Searches on the device, or on the CPU if the device fails.
-    fn search(&self, model: usize, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<(), Refusal> {
+    fn search(&self, model: usize, batch: BatchView<'_>, results: &mut Results) -> Result<(), Refusal> {
         if let Some(finders) = self.device.finders() {
             let searching = self.device.begin_search();
             let search = |finder: &ZFinder, results: &mut _| {

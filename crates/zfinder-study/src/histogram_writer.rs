@@ -67,7 +67,7 @@ struct Metadata {
     event_id: u64,
     roi_id: u64,
     status: &'static str,
-    spacepoints: usize,
+    spacepoints: u64,
     /// Number of histograms in the sum.
     histograms: usize,
     /// Absent without a background, because the schema has no null.
@@ -119,7 +119,7 @@ impl HistogramWriter {
         match self.format {
             HistogramFormat::Csv => write_csv(out, inspection)?,
             HistogramFormat::Uhi => {
-                let id = inspection.result.id;
+                let id = inspection.summary.id;
                 let comma = if self.written > 0 { "," } else { "" };
                 write!(out, "{comma}\n\"event_{}_roi_{}\": ", id.event_id, id.roi_id)?;
                 write_uhi(out, inspection)?;
@@ -151,7 +151,7 @@ impl HistogramWriter {
 }
 
 fn write_csv(out: &mut dyn Write, inspection: &Inspection) -> io::Result<()> {
-    let (id, histogram) = (inspection.result.id, inspection.histogram());
+    let (id, histogram) = (inspection.summary.id, inspection.histogram());
     for (bin, (weight, z_sum)) in histogram.weights.iter().zip(&histogram.z_sums_mm).enumerate() {
         let ((low, high), pairs) = (histogram.edges_mm(bin), histogram.pairs[bin]);
         let [low, high] = [low, high].map(rounded);
@@ -161,15 +161,15 @@ fn write_csv(out: &mut dyn Write, inspection: &Inspection) -> io::Result<()> {
 }
 
 fn write_uhi(out: &mut dyn Write, inspection: &Inspection) -> io::Result<()> {
-    let (result, histogram) = (&inspection.result, inspection.histogram());
+    let (summary, histogram) = (&inspection.summary, inspection.histogram());
     let uhi = Uhi {
         uhi_schema: 1,
         writer_info: WriterInfo { zfinder: Version { version: env!("CARGO_PKG_VERSION") } },
         metadata: Metadata {
-            event_id: result.id.event_id,
-            roi_id: result.id.roi_id,
-            status: result.status.as_str(),
-            spacepoints: result.spacepoints,
+            event_id: summary.id.event_id,
+            roi_id: summary.id.roi_id,
+            status: summary.status.as_str(),
+            spacepoints: summary.spacepoints,
             histograms: inspection.histograms.len(),
             background: inspection.background,
         },

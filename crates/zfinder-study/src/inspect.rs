@@ -28,7 +28,8 @@
 
 use zfinder::internals::{FilledRoi, Histogram, ReferenceEngine};
 pub use zfinder::internals::{Pair, Peak};
-use zfinder::{Result, RoiResult, RoiView, Spacepoint, Status, ZFinder};
+use zfinder::results::RoiSummary;
+use zfinder::{Result, Results, RoiView, Spacepoint, Status, Vertex, ZFinder};
 use zfinder_io::config_summary;
 
 /// A histogram of the z \[mm\] at which pairs of spacepoints meet the beam line, in bins of equal
@@ -52,8 +53,8 @@ pub struct ZHistogram {
 /// The histograms and vertices of an RoI.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inspection {
-    /// The answer of the reference engine.
-    pub result: RoiResult,
+    /// The answer of the reference engine, without its vertices.
+    pub summary: RoiSummary,
     /// Histograms before vertices are removed from them: one in most configurations. With
     /// [`Config::charge_aware`](zfinder::Config::charge_aware) there is one for each charge, and
     /// with [`Config::histogram_per_slice`](zfinder::Config::histogram_per_slice) one for each
@@ -101,6 +102,18 @@ impl ZHistogram {
 }
 
 impl Inspection {
+    /// Returns the vertices, in the order found.
+    pub fn vertices(&self) -> impl ExactSizeIterator<Item = Vertex> {
+        self.peaks.iter().map(|peak| peak.vertex)
+    }
+
+    /// Returns the answer of the reference engine, as results of one RoI.
+    pub fn results(&self) -> Results {
+        let mut results = Results::new();
+        results.push(self.summary, self.vertices());
+        results
+    }
+
     /// Returns the sum of [`Inspection::histograms`]. A pair counts in each histogram that it
     /// entered. Without histograms the sum has no bins.
     pub fn histogram(&self) -> ZHistogram {
@@ -135,9 +148,9 @@ impl Inspect for ZFinder {
         let mut inspection = inspect(&ReferenceEngine::new(self.config(), self.detector())?, roi)?;
         inspection.configuration = config_summary(self.config());
         match self.config().fallback_config() {
-            Some(config) if inspection.result.status == Status::NoPeak => {
+            Some(config) if inspection.summary.status == Status::NoPeak => {
                 let mut again = inspect(&ReferenceEngine::new(&config, self.detector())?, roi)?;
-                again.result.fallback = true;
+                again.summary.is_fallback = true;
                 again.configuration = inspection.configuration;
                 Ok(again)
             }
@@ -149,7 +162,7 @@ impl Inspect for ZFinder {
         let roi = roi.into();
         let first = ReferenceEngine::new(self.config(), self.detector())?;
         match self.config().fallback_config() {
-            Some(config) if first.find(roi)?.status == Status::NoPeak => {
+            Some(config) if inspect(&first, roi)?.summary.status == Status::NoPeak => {
                 ReferenceEngine::new(&config, self.detector())?.pairs(roi, peak)
             }
             _ => first.pairs(roi, peak),
@@ -160,15 +173,14 @@ impl Inspect for ZFinder {
 fn inspect(engine: &ReferenceEngine, roi: RoiView<'_>) -> Result<Inspection> {
     let mut filled = engine.fill(roi)?;
     let mut histograms: Vec<_> = filled.histograms.iter().map(|one| z_histogram(&filled, one)).collect();
-    if histograms.is_empty() && filled.result.status == Status::Empty {
+    if histograms.is_empty() && filled.summary.status == Status::Empty {
         histograms = vec![empty_histogram(&filled)];
     }
     let background = engine.background(&filled);
     let peaks: Vec<Peak> = engine.find_peaks(&mut filled);
-    filled.result.vertices = peaks.iter().map(|peak| peak.vertex).collect();
     let spacepoints = roi.spacepoints().filter_map(|s| engine.about_beam(s)).collect();
     let configuration = String::new();
-    Ok(Inspection { result: filled.result, histograms, peaks, background, spacepoints, configuration })
+    Ok(Inspection { summary: filled.summary, histograms, peaks, background, spacepoints, configuration })
 }
 
 fn z_histogram(filled: &FilledRoi, histogram: Histogram<'_>) -> ZHistogram {

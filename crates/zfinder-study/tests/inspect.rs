@@ -51,9 +51,7 @@ fn peaks_and_their_pairs_are_those_of_the_reference_engine() {
         let mut found = 0;
         for roi in toys() {
             let inspection = finder.inspect(&roi).expect("an RoI");
-            assert_eq!(inspection.result, finder.find(&roi).expect("an RoI"));
-            let vertices: Vec<_> = inspection.peaks.iter().map(|peak| peak.vertex).collect();
-            assert_eq!(vertices, inspection.result.vertices);
+            assert_eq!(inspection.results(), finder.find(&roi).expect("an RoI"));
             assert_eq!(inspection.spacepoints.len(), roi.spacepoints.len());
             let Some(first) = inspection.peaks.first() else { continue };
             found += 1;
@@ -155,7 +153,7 @@ fn rois_without_a_peak_can_be_inspected() {
         (vec![at(0.1, 60)], Status::BadSpacepoint, 0),
     ] {
         let inspection = finder.inspect(&Roi { spacepoints, ..Roi::default() }).expect("an RoI");
-        assert_eq!((inspection.result.status, inspection.histograms.len()), (status, histograms));
+        assert_eq!((inspection.summary.status, inspection.histograms.len()), (status, histograms));
         assert!(inspection.peaks.is_empty());
         assert!(inspection.histogram().weights.iter().all(|&weight| weight == 0));
         assert_eq!(inspection.histogram().weights.len(), if histograms == 1 { 2001 } else { 0 });
@@ -186,7 +184,7 @@ fn histograms_read_back() {
     assert_eq!(rows.headers().expect("a header"), &header[..]);
     let mut rows = rows.deserialize::<(u64, u64, f64, f64, u64, f64, u64)>();
     for inspection in &inspections {
-        let (id, histogram) = (inspection.result.id, inspection.histogram());
+        let (id, histogram) = (inspection.summary.id, inspection.histogram());
         for bin in 0..histogram.weights.len() {
             let row = rows.next().expect("a row for every bin").expect("numbers");
             assert_eq!((row.0, row.1), (id.event_id, id.roi_id));
@@ -200,10 +198,10 @@ fn histograms_read_back() {
     let json: serde_json::Value = serde_json::from_str(&written(HistogramFormat::Uhi, &inspections)).expect("JSON");
     assert_eq!(json.as_object().expect("histograms by name").len(), inspections.len());
     for inspection in &inspections {
-        let (id, histogram) = (inspection.result.id, inspection.histogram());
+        let (id, histogram) = (inspection.summary.id, inspection.histogram());
         let one = &json[format!("event_{}_roi_{}", id.event_id, id.roi_id)];
         assert_eq!(one["uhi_schema"], 1);
-        assert_eq!(one["metadata"]["status"], inspection.result.status.as_str());
+        assert_eq!(one["metadata"]["status"], inspection.summary.status.as_str());
         assert_eq!(one["storage"], serde_json::json!({ "type": "int", "values": histogram.weights }));
         let axis = serde_json::json!({
             "type": "regular", "lower": -200.1, "upper": 200.1, "bins": 2001, "underflow": false, "overflow": false,

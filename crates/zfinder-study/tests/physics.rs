@@ -17,8 +17,8 @@ fn figures(set: &str, config: &Config) -> Option<Figures> {
     let mut evaluation = Evaluation::new(Options::default());
     for roi in SpacepointReader::new(files, Detector::generic(), None) {
         let batch: RoiBatch = [roi.expect("spacepoints")].into_iter().collect();
-        for result in finder.find_batch(&batch).expect("an answer") {
-            evaluation.add(&result, truth.vertices(result.id));
+        for result in &finder.find_batch(&batch).expect("an answer") {
+            evaluation.add(result, truth.vertices(result.id()));
         }
     }
     Some(evaluation.figures())

@@ -1,8 +1,8 @@
 //! Builds engines, and compares their answers.
 
+use zfinder::gpu::{AdapterChoice, AdapterSummary};
 use zfinder::{
-    AdapterChoice, AdapterSummary, Config, Detector, Engine, Roi, RoiBatch, RoiResult, Spacepoint, Status, Vertex,
-    ZFinder, ZFinderBuilder,
+    Config, Detector, Engine, Results, Roi, RoiBatch, RoiResult, Spacepoint, Status, Vertex, ZFinder, ZFinderBuilder,
 };
 
 use super::toy::turned;
@@ -45,11 +45,11 @@ pub fn build_with(
     options(builder).build().unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-pub fn find(name: &str, finder: &ZFinder, batch: &RoiBatch) -> Vec<RoiResult> {
+pub fn find(name: &str, finder: &ZFinder, batch: &RoiBatch) -> Results {
     finder.find_batch(batch).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-pub fn find_one(name: &str, finder: &ZFinder, roi: &Roi) -> RoiResult {
+pub fn find_one(name: &str, finder: &ZFinder, roi: &Roi) -> Results {
     finder.find(roi).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
@@ -62,8 +62,8 @@ pub type Bits = (String, Status);
 
 /// Returns answers in a form that is equal where all fields of all vertices are, to the last bit:
 /// -0 is not 0.
-pub fn bits(results: &[RoiResult]) -> Vec<Bits> {
-    results.iter().map(|result| (format!("{result:?}"), result.status)).collect()
+pub fn bits<'a>(results: impl IntoIterator<Item = RoiResult<'a>>) -> Vec<Bits> {
+    results.into_iter().map(|result| (format!("{result:?}"), result.status())).collect()
 }
 
 /// Two engines' vertices of one peak: z to 0.01 mm, and an entry or two beside a bin's edge or a
@@ -93,8 +93,8 @@ fn near(place: &str, found: &Vertex, wanted: &Vertex) {
 }
 
 /// Returns the vertices in the order of their peaks: insignificant vertices are not the last ones.
-fn by_rank(result: &RoiResult) -> Vec<Vertex> {
-    let mut vertices = result.vertices.clone();
+fn by_rank(result: RoiResult<'_>) -> Vec<Vertex> {
+    let mut vertices: Vec<_> = result.vertices().iter().collect();
     vertices.sort_by(|a, b| b.rank.total_cmp(&a.rank));
     vertices
 }
@@ -102,17 +102,17 @@ fn by_rank(result: &RoiResult) -> Vec<Vertex> {
 /// Asserts that `found` agrees with `reference`, whose search has one more vertex. The additional
 /// vertex shows which peaks are clearly higher than the next one: rounding decides the order of
 /// equal peaks. Returns the number of compared vertices.
-pub fn agree(place: &str, found: &[RoiResult], reference: &[RoiResult], peaks: usize) -> usize {
+pub fn agree<'a, R>(place: &str, found: R, reference: R, peaks: usize) -> usize
+where
+    R: IntoIterator<Item = RoiResult<'a>, IntoIter: ExactSizeIterator>,
+{
+    let (found, reference) = (found.into_iter(), reference.into_iter());
     assert_eq!(found.len(), reference.len(), "{place}");
     let mut compared = 0;
-    for (found, reference) in found.iter().zip(reference) {
-        let place = format!("{place}, {:?}", found.id);
-        assert_eq!(
-            (found.id, found.status, found.spacepoints, found.outside_window, found.fallback),
-            (reference.id, reference.status, reference.spacepoints, reference.outside_window, reference.fallback),
-            "{place}"
-        );
-        assert!(found.vertices.len() <= peaks, "{place}: {found:?}");
+    for (found, reference) in found.zip(reference) {
+        let place = format!("{place}, {:?}", found.id());
+        assert_eq!(found.summary(), reference.summary(), "{place}");
+        assert!(found.vertices().len() <= peaks, "{place}: {found:?}");
         let (found, reference) = (by_rank(found), by_rank(reference));
         let is_significant = |vertex: &Vertex| vertex.significance.is_none_or(|significance| significance > 0.0);
         // The searches stop at different peaks if the first significant one is beyond `peaks`.
@@ -137,10 +137,10 @@ pub fn rotated(roi: &Roi, angle: f64) -> Vec<Spacepoint> {
 }
 
 /// Asserts that vertices agree within the tolerances of engines.
-pub fn close(place: &str, found: &RoiResult, wanted: &RoiResult) {
-    assert_eq!(found.status, wanted.status, "{place}");
-    assert_eq!(found.vertices.len(), wanted.vertices.len(), "{place}");
-    for (a, b) in found.vertices.iter().zip(&wanted.vertices) {
-        near(place, a, b);
+pub fn close(place: &str, found: RoiResult<'_>, wanted: RoiResult<'_>) {
+    assert_eq!(found.status(), wanted.status(), "{place}");
+    assert_eq!(found.vertices().len(), wanted.vertices().len(), "{place}");
+    for (a, b) in found.vertices().iter().zip(wanted.vertices().iter()) {
+        near(place, &a, &b);
     }
 }

@@ -16,11 +16,11 @@ fn main() -> zfinder::Result<()> {
 
     let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
 
-    let mut batch = RoiBatch::single();
+    let mut batch = RoiBatch::with_f32();
     batch.push_columns(RoiDescriptor::default(), Columns::cartesian(&x, &y, &z, &layer)?);
-    let result = &finder.find_batch(&batch)?[0];
+    let results = finder.find_batch(&batch)?;
 
-    let vertex = result.vertices[0];
+    let vertex = results.vertices().first().expect("four tracks make a vertex");
     println!("{}: z = {:.3} +- {:.3} mm", finder.description(), vertex.z_mm, vertex.z_error_mm);
     assert!((vertex.z_mm - 12.5).abs() < 0.01);
     Ok(())

@@ -6,7 +6,7 @@ use kernel_host::{AdapterChoice, wgpu};
 use rayon::prelude::*;
 use serde::Serialize;
 use zfinder::config::Extrapolation;
-use zfinder::{Config, Engine, Precision, Preset, Roi, RoiBatch, RoiResult, ZFinder};
+use zfinder::{Config, Engine, Precision, Preset, Results, Roi, RoiBatch, ZFinder};
 
 use super::LabBench;
 use zfinder_cli::bench::sample::Sample;
@@ -137,21 +137,21 @@ fn config() -> Config {
 
 /// Returns the answers of the reference engine with the accurate extrapolation. Threads search
 /// different RoIs.
-fn accurate(sample: &Sample, rois: &[Roi]) -> Result<Vec<RoiResult>, Failure> {
+fn accurate(sample: &Sample, rois: &[Roi]) -> Result<Results, Failure> {
     let finder = ZFinder::builder(sample.detector().clone())
         .config(config().with(|c| c.extrapolation = Extrapolation::Accurate))
         .engine(Engine::Reference)
         .build()?;
-    let found: zfinder::Result<Vec<RoiResult>> = rois.par_iter().map(|roi| finder.find(roi)).collect();
-    Ok(found?)
+    let found: zfinder::Result<Vec<Results>> = rois.par_iter().map(|roi| finder.find(roi)).collect();
+    Ok(found?.iter().flatten().collect())
 }
 
 impl EngineErrors {
-    fn of(engine: String, found: &[RoiResult], offsets: &[f64], expected: &[RoiResult]) -> Self {
+    fn of(engine: String, found: &Results, offsets: &[f64], expected: &Results) -> Self {
         let pairs = found.iter().zip(offsets).zip(expected);
         let differences: Vec<f64> = pairs
             .filter_map(|((found, offset), expected)| {
-                Some(found.vertices.first()?.z_mm - offset - expected.vertices.first()?.z_mm)
+                Some(found.vertices().first()?.z_mm - offset - expected.vertices().first()?.z_mm)
             })
             .collect();
         let same: Vec<f64> = differences.iter().copied().filter(|error| error.abs() <= SAME_PEAK_MM).collect();
@@ -197,30 +197,27 @@ impl SampleErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zfinder::results::RoiSummary;
     use zfinder::{RoiId, Status, Vertex};
 
-    fn result(z_mm: Option<f64>) -> RoiResult {
-        let vertices = z_mm.map(|z_mm| Vertex { z_mm, ..Vertex::default() }).into_iter().collect();
-        RoiResult {
-            id: RoiId::default(),
-            vertices,
-            status: Status::Ok,
-            spacepoints: 9,
-            outside_window: 0,
-            fallback: false,
+    fn results(z_mm: [Option<f64>; 4]) -> Results {
+        let mut results = Results::new();
+        for z_mm in z_mm {
+            results.push(RoiSummary::new(RoiId::default(), Status::Ok), z_mm.map(Vertex::at));
         }
+        results
     }
 
     #[test]
     fn errors_are_of_the_same_peak() {
-        let found = [Some(1.3), Some(2.0), None, Some(50.0)].map(result);
-        let expected = [Some(1.0), Some(2.2), Some(3.0), Some(4.0)].map(result);
+        let found = results([Some(1.3), Some(2.0), None, Some(50.0)]);
+        let expected = results([Some(1.0), Some(2.2), Some(3.0), Some(4.0)]);
         let errors = EngineErrors::of("one".into(), &found, &[0.2, 0.2, 0.2, 0.2], &expected);
         assert_eq!((errors.vertices, errors.other_peaks), (3, 1));
         let near = |value: f64, expected: f64| (value - expected).abs() < 1e-12;
         assert!(near(errors.mean_mm, -0.15) && near(errors.mean_absolute_mm, 0.25) && near(errors.max_mm, 0.4));
         assert!(near(errors.rms_mm, (0.085f64).sqrt()), "{}", errors.rms_mm);
-        let none = EngineErrors::of("none".into(), &[], &[], &[]);
+        let none = EngineErrors::of("none".into(), &Results::new(), &[], &Results::new());
         assert_eq!((none.vertices, none.rms_mm), (0, 0.0));
     }
 }

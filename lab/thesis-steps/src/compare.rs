@@ -2,7 +2,8 @@
 
 use zfinder::internals::FilledRoi;
 
-use crate::step::{Histogram, Precision};
+use crate::step::Histogram;
+use zfinder::Precision;
 
 /// Differences of two answers that agree within rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,7 +1,8 @@
 use kernel_host::{Error as GpuError, Gpu, GpuOptions};
 use zfinder::internals::ReferenceEngine;
 use zfinder::{Detector, RoiBatch, RoiDescriptor, Spacepoint};
-use zfinder_thesis_steps::{Precision, SlicedBatch, StepEngine, compare, staircase, twin};
+use zfinder::Precision;
+use zfinder_thesis_steps::{SlicedBatch, StepEngine, compare, staircase, twin};
 
 fn example() -> Result<(), Box<dyn std::error::Error>> {
     let detector = Detector::atlas2010();

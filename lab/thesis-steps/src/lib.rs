@@ -39,4 +39,4 @@ pub use compare::{Difference, compare};
 pub use engine::{StepEngine, StepTimes};
 pub use error::{Error, Result};
 pub use sources::sources;
-pub use step::{Grid, Histogram, Memory, Precision, Rows, Stages, Step, Threads, staircase};
+pub use step::{Grid, Histogram, Memory, Rows, Stages, Step, Threads, staircase};

@@ -1,8 +1,10 @@
 //! Assembles the kernels' WGSL from small files, which the choices of a [`Step`] select.
 
-use kernel_host::Source;
+use kernel_host::KernelSource;
 
-use crate::step::{Memory, Precision, Step, Threads, staircase};
+use zfinder::Precision;
+
+use crate::step::{Memory, Step, Threads, staircase};
 
 macro_rules! files {
     ($folder:literal: $($name:literal),* $(,)?) => {
@@ -21,9 +23,9 @@ const STEPS: &[(&str, &str)] = files![
 
 /// Concatenates files. An unknown name leaves the kernel incomplete, and the test of all sources
 /// fails.
-fn source(kernel: &str, names: &[&str]) -> Source {
+fn source(kernel: &str, names: &[&str]) -> KernelSource {
     let text = |name: &str| REAL.iter().chain(STEPS).find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
-    names.iter().fold(Source::new(kernel), |source, name| source.piece(name, text(name)))
+    names.iter().fold(KernelSource::new(kernel), |source, name| source.piece(name, text(name)))
 }
 
 fn real(precision: Precision) -> &'static str {
@@ -34,7 +36,7 @@ fn real(precision: Precision) -> &'static str {
 }
 
 /// Returns the source of `find_z`.
-pub(crate) fn find_z(step: &Step) -> Source {
+pub(crate) fn find_z(step: &Step) -> KernelSource {
     let mut pieces = vec![real(step.precision), "types.wgsl"];
     pieces.push(match (step.memory, step.threads) {
         (Memory::Workgroup, _) => "row_workgroup.wgsl",
@@ -54,15 +56,15 @@ pub(crate) fn find_z(step: &Step) -> Source {
 }
 
 /// Returns the source of `sum_histos`.
-pub(crate) fn sum_histos(step: &Step) -> Source {
+pub(crate) fn sum_histos(step: &Step) -> KernelSource {
     let pieces = [real(step.precision), "types.wgsl", "sum_histos.wgsl"];
     source("sum_histos", &pieces)
 }
 
 /// Returns every different kernel of the staircase, for tests without an adapter.
 #[must_use]
-pub fn sources() -> Vec<Source> {
-    let mut all: Vec<Source> = Vec::new();
+pub fn sources() -> Vec<KernelSource> {
+    let mut all: Vec<KernelSource> = Vec::new();
     for source in staircase().iter().flat_map(|step| [find_z(step), sum_histos(step)]) {
         if !all.contains(&source) {
             all.push(source);

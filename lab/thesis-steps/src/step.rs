@@ -1,5 +1,7 @@
 //! The choices of the thesis's design, and the order in which the staircase makes them.
 
+use zfinder::Precision;
+
 /// The work of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
@@ -51,16 +53,6 @@ pub enum Rows {
     Padded,
 }
 
-/// The number type of the extrapolation. Sums of z are f32 in either: WGSL has no 64-bit
-/// compare-and-exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// 32 bits.
-    F32,
-    /// 64 bits, where the adapter has `SHADER_F64`.
-    F64,
-}
-
 /// One combination of choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -76,7 +68,8 @@ pub struct Step {
     pub grid: Grid,
     /// Layout of the histograms.
     pub rows: Rows,
-    /// Number type.
+    /// The number type of the extrapolation. Sums of z are f32 in either: WGSL has no 64-bit
+    /// compare-and-exchange.
     pub precision: Precision,
     /// Batches in flight.
     pub in_flight: usize,

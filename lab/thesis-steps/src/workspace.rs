@@ -4,7 +4,8 @@ use kernel_host::{BindGroupSlot, Buffer, Gpu, Readback, wgpu};
 
 use crate::batch::SlicedBatch;
 use crate::error::Result;
-use crate::step::{Precision, Step};
+use crate::step::Step;
+use zfinder::Precision;
 
 /// Words that every uploaded array has at least: a binding must hold one element.
 const LEAST_WORDS: usize = 16;

@@ -3,10 +3,11 @@
 use kernel_host::naga::valid::Capabilities;
 use kernel_host::testing::shared_device;
 use kernel_host::wgpu;
+use zfinder::Precision;
 use zfinder::internals::ReferenceEngine;
 use zfinder::{Detector, PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
 use zfinder_testing::on_adapters;
-use zfinder_thesis_steps::{Histogram, Precision, SlicedBatch, StepEngine, compare, sources, staircase, twin};
+use zfinder_thesis_steps::{Histogram, SlicedBatch, StepEngine, compare, sources, staircase, twin};
 
 /// Tracks from one vertex with noise, an empty RoI, one with an invalid spacepoint, one with all
 /// spacepoints in one slice, and a window that wraps at pi. The full circle is optional, because

@@ -18,7 +18,7 @@ mod thirds;
 pub(crate) mod workspace;
 
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -30,12 +30,13 @@ use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::workspace::{IdleWorkspaces, Workspace};
 use crate::engine::encoding::{Compact, Encode, Lossless};
 use crate::engine::plan::{PackSummary, RoiPlan, Search};
-use crate::engine::vertices::Vertices;
+use crate::engine::vertices::VertexBuilder;
 use crate::error::{Error, Result};
 use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT, Peak};
-use crate::options::{Accumulate, Encoding, EngineOptions, Precision};
+use crate::options::{Encoding, EngineOptions, Precision};
+use crate::results::Results;
 use crate::spacepoint::RoiView;
-use crate::vertex::RoiResult;
+use crate::thesis::Accumulate;
 
 pub(crate) struct CpuEngine {
     search: Search,
@@ -43,6 +44,8 @@ pub(crate) struct CpuEngine {
     compact: Option<Compact>,
     memory: WorkspacesByPrecision,
     threads: Threads,
+    /// Results of the pieces of a batch, reused.
+    idle_pieces: Mutex<Vec<Vec<Results>>>,
 }
 
 /// The threads that compute.
@@ -82,7 +85,14 @@ impl CpuEngine {
                 Threads::Own(pool.map_err(|error| Error::Thread(std::io::Error::other(error)))?)
             }
         };
-        Ok(Self { search, accumulate: options.accumulate, compact, memory, threads })
+        Ok(Self {
+            search,
+            accumulate: options.thesis.accumulate,
+            compact,
+            memory,
+            threads,
+            idle_pieces: Mutex::default(),
+        })
     }
 
     fn threads(&self) -> usize {
@@ -104,7 +114,7 @@ impl CpuEngine {
 
     /// Answers one of many callers at once: no more threads compute than one caller alone would
     /// have.
-    pub(crate) fn find_batch_in_turn(&self, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
+    pub(crate) fn find_batch_in_turn(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         match &self.threads {
             Threads::Caller(turn) => {
                 let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,30 +125,38 @@ impl CpuEngine {
         }
     }
 
-    /// Answers by the threads of the pool, or by the caller's alone where that is of one.
-    pub(crate) fn find_batch(&self, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
-        results.resize_with(batch.len(), RoiResult::default);
+    /// Answers by the threads of the pool, or by the caller's alone where that is of one. Appends
+    /// the answers to `results`.
+    pub(crate) fn find_batch(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         let threads = self.threads();
         // Where there are fewer RoIs than threads, threads share RoIs.
         let helpers = threads / batch.len().max(1);
         if threads == 1 || batch.len() <= 1 {
-            return results.iter_mut().enumerate().try_for_each(|(i, result)| self.find(batch.roi(i), helpers, result));
+            return batch.iter().try_for_each(|roi| self.find(roi, helpers, results));
         }
-        let each = batch.len().div_ceil(CHUNKS * threads);
+        let each = batch.len().div_ceil(PIECES * threads);
+        let mut pieces = self.lock_idle_pieces().pop().unwrap_or_default();
+        let count = batch.len().div_ceil(each);
+        pieces.resize_with(count.max(pieces.len()), Results::new);
         let find = || {
-            // One by one, for what is left of a longer piece when all others have ended is one
-            // thread's alone.
-            results.par_chunks_mut(each).with_max_len(1).enumerate().try_for_each(|(chunk, results)| {
-                let rois = (chunk * each..).zip(results);
-                rois.into_iter().try_for_each(|(i, result)| self.find(batch.roi(i), helpers, result))
+            // One by one, because one thread searches the rest of a longer piece alone when all
+            // others have ended.
+            pieces[..count].par_iter_mut().with_max_len(1).enumerate().try_for_each(|(number, piece)| {
+                piece.clear();
+                let rois = batch.rois(number * each..((number + 1) * each).min(batch.len()));
+                rois.iter().try_for_each(|roi| self.find(roi, helpers, piece))
             })
         };
-        self.in_pool(find)
+        let found = self.in_pool(find);
+        if found.is_ok() {
+            pieces[..count].iter().for_each(|piece| results.append(piece, 0..piece.len()));
+        }
+        self.lock_idle_pieces().push(pieces);
+        found
     }
 
-    /// One RoI by as many threads as are worth it.
-    pub(crate) fn find_one(&self, roi: RoiView<'_>, result: &mut RoiResult) -> Result<()> {
-        self.find(roi, self.threads(), result)
+    fn lock_idle_pieces(&self) -> MutexGuard<'_, Vec<Vec<Results>>> {
+        self.idle_pieces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn in_pool<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
@@ -148,10 +166,14 @@ impl CpuEngine {
         }
     }
 
-    fn find(&self, roi: RoiView<'_>, helpers: usize, result: &mut RoiResult) -> Result<()> {
+    fn find(&self, roi: RoiView<'_>, helpers: usize, results: &mut Results) -> Result<()> {
         match &self.memory {
-            WorkspacesByPrecision::Single(idle) => idle.with(|workspace| self.find_in(roi, helpers, workspace, result)),
-            WorkspacesByPrecision::Double(idle) => idle.with(|workspace| self.find_in(roi, helpers, workspace, result)),
+            WorkspacesByPrecision::Single(idle) => {
+                idle.with(|workspace| self.find_in(roi, helpers, workspace, results))
+            }
+            WorkspacesByPrecision::Double(idle) => {
+                idle.with(|workspace| self.find_in(roi, helpers, workspace, results))
+            }
         }
     }
 
@@ -160,11 +182,9 @@ impl CpuEngine {
         roi: RoiView<'_>,
         helpers: usize,
         workspace: &mut Workspace<R>,
-        result: &mut RoiResult,
+        results: &mut Results,
     ) -> Result<()> {
         let plan = self.search.plan(roi)?;
-        let mut vertices = std::mem::take(&mut result.vertices);
-        vertices.clear();
         let spacepoints = &mut workspace.spacepoints;
         spacepoints.clear();
         let mut packed = PackSummary { too_far: true, ..PackSummary::default() };
@@ -181,16 +201,19 @@ impl CpuEngine {
                 .pack::<R, _>(&Lossless, &plan, roi, |words| Encode::<R>::decode(&Lossless, words, spacepoints));
         }
         if packed.kept == 0 || plan.is_too_much() {
-            *result = plan.result(packed, vertices, packed.kept > 0);
+            plan.report(packed, &[], packed.kept > 0, results);
             return Ok(());
         }
-        let mut vertices = Vertices::new(&self.search, &plan, self.accumulate, vertices);
+        let mut vertices = std::mem::take(&mut workspace.vertices);
+        let mut builder = VertexBuilder::new(&self.search, &plan, self.accumulate, &mut vertices);
         let helpers = helpers.min(packed.kept / self.spacepoints_a_helper()).max(1);
         let too_many = match helpers {
-            1 => self.search_roi(&plan, 1, workspace, |peak| vertices.take(peak)),
-            _ => self.in_pool(|| self.search_roi(&plan, helpers, workspace, |peak| vertices.take(peak))),
+            1 => self.search_roi(&plan, 1, workspace, |peak| builder.take(peak)),
+            _ => self.in_pool(|| self.search_roi(&plan, helpers, workspace, |peak| builder.take(peak))),
         };
-        *result = plan.result(packed, vertices.found(), too_many);
+        builder.finish();
+        plan.report(packed, &vertices, too_many, results);
+        workspace.vertices = vertices;
         Ok(())
     }
 
@@ -208,7 +231,7 @@ impl CpuEngine {
         workspace: &mut Workspace<R>,
         take_peak: impl FnMut(&Peak) -> bool,
     ) -> bool {
-        let Workspace { spacepoints, sliced, parts, total, find_peaks } = workspace;
+        let Workspace { spacepoints, sliced, parts, total, find_peaks, .. } = workspace;
         slice_spacepoints::slice_spacepoints(spacepoints, plan.slices, sliced);
         // Several histograms take much memory: one set of them.
         let count = if plan.histograms == 1 { helpers.min(plan.slices as usize) } else { 1 };
@@ -242,4 +265,4 @@ impl CpuEngine {
 }
 
 /// Pieces of a batch for each thread: enough that all end together.
-const CHUNKS: usize = 64;
+const PIECES: usize = 64;

@@ -9,7 +9,7 @@ use pulp::{Arch, NullaryFnOnce};
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::plan::RoiPlan;
 use crate::histogram::{CompareExchange, MAX_COUNT, OFFSET_STEPS, PAIR_PARTS, PART_STEPS, ZSum};
-use crate::options::Accumulate;
+use crate::thesis::Accumulate;
 
 /// The pair of histograms while find_z fills it.
 ///

@@ -7,6 +7,7 @@ use crate::engine::cpu::find_z::FindZBuffers;
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
 use crate::engine::real::Real;
 use crate::histogram::HistogramPair;
+use crate::vertex::Vertex;
 
 /// Memory of the stages of one RoI.
 pub(crate) struct Workspace<R: Real> {
@@ -16,6 +17,7 @@ pub(crate) struct Workspace<R: Real> {
     pub(crate) parts: Vec<FindZBuffers<R>>,
     pub(crate) total: HistogramPair,
     pub(crate) find_peaks: PeakBuffers,
+    pub(crate) vertices: Vec<Vertex>,
 }
 
 impl<R: Real> Default for Workspace<R> {
@@ -26,6 +28,7 @@ impl<R: Real> Default for Workspace<R> {
             parts: Vec::new(),
             total: HistogramPair::new(0, 0),
             find_peaks: PeakBuffers::default(),
+            vertices: Vec::new(),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Every assembled shader, for those who compile all of them: tests, and other compilers of WGSL.
 
-use kernel_host::Source;
+use kernel_host::KernelSource;
 
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::gpu::shaders::{Pairing, Rounding, Variant, probe_rounding};
-use crate::options::{Accumulate, Encoding, Precision};
+use crate::options::{Encoding, Precision};
+use crate::thesis::Accumulate;
 
 const PRECISIONS: [Precision; 2] = [Precision::F32, Precision::F64];
 
@@ -44,7 +45,7 @@ pub(crate) fn variants() -> Vec<Variant> {
 }
 
 /// The kernels of a variant.
-pub(crate) fn kernels(variant: Variant) -> Vec<Source> {
+pub(crate) fn kernels(variant: Variant) -> Vec<KernelSource> {
     let encodings = [Encoding::Lossless, Encoding::Compact];
     let mut all = vec![variant.find_z(), variant.find_peaks(), probe_rounding(variant.precision)];
     all.extend(encodings.map(|encoding| variant.slice_spacepoints(encoding)));

@@ -8,20 +8,21 @@ use std::time::Duration;
 use kernel_host::{Checks, Gpu, Pool, Waiting, block_on, wgpu};
 use rayon::prelude::*;
 
+use crate::batch_view::BatchView;
 use crate::config::Config;
 use crate::engine::encoding::{Compact, Lossless};
 use crate::engine::gpu::capacity::{self, Capacity};
 use crate::engine::gpu::kernels::KernelSet;
-use crate::engine::gpu::part::{Answer, Answers, Planned, Submitted};
+use crate::engine::gpu::part::{Answers, Planned, Submitted};
 use crate::engine::gpu::shape::Shape;
-use crate::engine::gpu::workspace::{Constants, Workspace};
+use crate::engine::gpu::workspace::{ConstantBuffers, Workspace};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
 use crate::engine::threads::{Helpers, in_threads};
 use crate::error::{Error, Result};
-use crate::options::{Accumulate, Encoding, EngineOptions};
-use crate::spacepoint::RoiSpan;
-use crate::vertex::RoiResult;
+use crate::options::{Encoding, EngineOptions};
+use crate::results::Results;
+use crate::thesis::Accumulate;
 
 pub(crate) struct TypedEngine<R: Real> {
     pub(super) gpu: Gpu,
@@ -32,7 +33,7 @@ pub(crate) struct TypedEngine<R: Real> {
     pub(super) shape: Shape,
     pub(super) capacity: Capacity,
     pub(super) kernels: KernelSet,
-    pub(super) constants: Constants<R>,
+    pub(super) constants: ConstantBuffers<R>,
     /// Bytes of an upload that shaders read where it lies.
     pub(super) direct_bytes: u64,
     /// How long to ask the device again and again before waiting for it.
@@ -51,19 +52,17 @@ const MOST_THREADS: usize = 16;
 /// on an H200).
 const DIRECT_BYTES: u64 = 256 << 10;
 
-/// Results of parts.
+/// Parts that were not searched.
 #[derive(Default)]
-struct PartResults {
-    answers: Answers,
+struct UnsearchedParts {
     /// Parts for which there was no memory, by themselves.
     too_large: Vec<(Vec<usize>, Error)>,
     /// RoIs of parts that were not tried then.
     left: Vec<usize>,
 }
 
-impl PartResults {
+impl UnsearchedParts {
     fn and(mut self, other: Self) -> Self {
-        self.answers.extend(other.answers);
         self.too_large.extend(other.too_large);
         self.left.extend(other.left);
         self
@@ -91,11 +90,11 @@ impl<R: Real> TypedEngine<R> {
             capacity.buffer_bytes = capacity.buffer_bytes.min(bytes);
         }
         Ok(Self {
-            accumulate: options.accumulate,
+            accumulate: options.thesis.accumulate,
             direct_bytes: if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) { DIRECT_BYTES } else { 0 },
             spin: options.spin,
             workspaces: Pool::default(),
-            constants: Constants::new(&gpu, R::cuts(search.triplet_cuts()), &search.neighbours)?,
+            constants: ConstantBuffers::new(&gpu, R::cuts(search.triplet_cuts()), &search.neighbours)?,
             gpu,
             search,
             compact,
@@ -109,7 +108,7 @@ impl<R: Real> TypedEngine<R> {
         Workspace::new(&self.gpu, self.capacity.buffer_bytes)
     }
 
-    pub(super) fn plan(&self, batch: RoiSpan<'_>, helpers: Helpers) -> Result<Vec<RoiPlan>> {
+    pub(super) fn plan(&self, batch: BatchView<'_>, helpers: Helpers) -> Result<Vec<RoiPlan>> {
         let plan = |i| self.search.plan(batch.roi(i));
         if helpers == Helpers::Pool && batch.len() > PARALLEL_PLANS {
             return (0..batch.len()).into_par_iter().with_min_len(PARALLEL_PLANS).map(plan).collect();
@@ -135,62 +134,58 @@ impl<R: Real> TypedEngine<R> {
         }
     }
 
+    /// Finds the vertices of a batch, and appends them to `results` if all parts succeed.
     pub(super) async fn find_batch(
         &self,
-        batch: RoiSpan<'_>,
+        batch: BatchView<'_>,
         waiting: Waiting,
         helpers: Helpers,
-    ) -> Result<Vec<RoiResult>> {
+        results: &mut Results,
+    ) -> Result<()> {
         let plans = self.plan(batch, helpers)?;
-        let mut results: Vec<RoiResult> =
-            plans.iter().map(|plan| plan.result(plan.nothing_packed(), Vec::new(), false)).collect();
         let spin = if waiting == Waiting::Blocking && helpers != Helpers::NONE { self.spin } else { Duration::ZERO };
         let shape = self.shape.with_peaks(self.search.config.first_peaks());
         let planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin, shape };
         let mut rounds = vec![(planned, (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect::<Vec<_>>())];
+        let mut answers = Answers::default();
         while let Some((planned, rois)) = rounds.pop() {
-            let (mut too_far, mut with_more_peaks) = (Vec::new(), Vec::new());
-            for (roi, answer) in self.find_round(planned, rois).await? {
-                match answer {
-                    Answer::Complete(result) => results[roi] = result,
-                    Answer::TooFar => too_far.push(roi),
-                    Answer::MorePeaks => with_more_peaks.push(roi),
-                }
-            }
+            self.find_round(planned, rois, &mut answers).await?;
+            let too_far = std::mem::take(&mut answers.too_far);
             if !too_far.is_empty() {
                 rounds.push((Planned { encoding: Encoding::Lossless, ..planned }, too_far));
             }
+            let with_more_peaks = std::mem::take(&mut answers.with_more_peaks);
             if !with_more_peaks.is_empty() {
                 let peaks = planned.shape.peaks.saturating_mul(8).min(Config::MAX_BINS);
                 rounds.push((Planned { shape: self.shape.with_peaks(peaks), ..planned }, with_more_peaks));
             }
         }
-        Ok(results)
+        answers.append_in_order(&plans, results);
+        Ok(())
     }
 
     /// Searches RoIs of a batch in one encoding, in parts for which there is memory.
-    async fn find_round(&self, planned: Planned<'_>, rois: Vec<usize>) -> Result<Answers> {
+    async fn find_round(&self, planned: Planned<'_>, rois: Vec<usize>, answers: &mut Answers) -> Result<()> {
         let (plans, bytes) = (planned.plans, self.packed_bytes(planned.encoding));
         // The answer counts its spacepoints all the same.
-        let too_large = |roi: usize| {
+        let refuse = |roi: usize, answers: &mut Answers| {
             let packed = self.search.pack::<R, _>(&Lossless, &plans[roi], planned.batch.roi(roi), |_| {});
-            (roi, Answer::Complete(plans[roi].result(packed, Vec::new(), packed.kept > 0)))
+            answers.rois.push(roi);
+            plans[roi].report(packed, &[], packed.kept > 0, &mut answers.results);
         };
         let mut capacity = self.capacity;
-        let mut answers = Answers::new();
         let mut left = rois;
         while !left.is_empty() {
             let cut = capacity::cut::<R>(plans, &left, bytes, &capacity, &planned.shape);
-            answers.extend(cut.too_large.into_iter().map(too_large));
-            let found = self.find_parts(planned, cut.parts).await?;
-            answers.extend(found.answers);
+            cut.too_large.into_iter().for_each(|roi| refuse(roi, answers));
+            let found = self.find_parts(planned, cut.parts, answers).await?;
             left = found.left;
             for (part, error) in found.too_large {
                 match part[..] {
                     [roi] if capacity::bytes_of::<R>(&plans[roi], &planned.shape) < LARGE_ROI_BYTES => {
                         return Err(error);
                     }
-                    [roi] => answers.push(too_large(roi)),
+                    [roi] => refuse(roi, answers),
                     _ => {
                         let spacepoints: usize = part.iter().map(|&roi| plans[roi].spacepoints).sum();
                         capacity.upload_bytes = capacity.upload_bytes.min((spacepoints * bytes) as u64 / 2);
@@ -199,14 +194,19 @@ impl<R: Real> TypedEngine<R> {
                 }
             }
         }
-        Ok(answers)
+        Ok(())
     }
 
-    /// Parts, until there is no memory for one of them.
-    async fn find_parts(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<PartResults> {
-        let mut found = PartResults::default();
+    /// Searches parts, until there is no memory for one of them.
+    async fn find_parts(
+        &self,
+        planned: Planned<'_>,
+        parts: Vec<Vec<usize>>,
+        answers: &mut Answers,
+    ) -> Result<UnsearchedParts> {
+        let mut unsearched = UnsearchedParts::default();
         if planned.waiting == Waiting::Blocking && planned.helpers != Helpers::NONE && parts.len() > 1 {
-            return self.find_in_threads(planned, parts);
+            return self.find_in_threads(planned, parts, answers);
         }
         let mut in_flight = VecDeque::new();
         let mut parts = parts.into_iter();
@@ -221,50 +221,53 @@ impl<R: Real> TypedEngine<R> {
                         Submitted::Later => {}
                         // Nothing else is in flight here.
                         Submitted::TooLarge(error) => {
-                            found.too_large.push((rois, error));
-                            found.left.extend(parts.flatten());
-                            return Ok(found);
+                            unsearched.too_large.push((rois, error));
+                            unsearched.left.extend(parts.flatten());
+                            return Ok(unsearched);
                         }
                     }
                 }
-                found.answers.extend(self.collect(planned, in_flight.pop_front()).await?);
+                self.collect(planned, in_flight.pop_front(), answers).await?;
             }
         }
         while !in_flight.is_empty() {
-            found.answers.extend(self.collect(planned, in_flight.pop_front()).await?);
+            self.collect(planned, in_flight.pop_front(), answers).await?;
         }
-        Ok(found)
+        Ok(unsearched)
     }
 
-    /// Every thread prepares a part, lets the device have it, waits, decodes, and takes the next.
-    fn find_in_threads(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<PartResults> {
+    /// Searches parts in several threads. Each thread prepares a part, submits it, waits, decodes,
+    /// and takes the next one.
+    fn find_in_threads(
+        &self,
+        planned: Planned<'_>,
+        parts: Vec<Vec<usize>>,
+        answers: &mut Answers,
+    ) -> Result<UnsearchedParts> {
         let all = planned.helpers.threads();
         let threads = all.clamp(IN_FLIGHT, MOST_THREADS).min(parts.len());
         let planned = Planned { helpers: Helpers::Threads((all / threads).max(1)), spin: Duration::ZERO, ..planned };
         let parts = Mutex::new(parts.into_iter());
         let parts = || parts.lock().unwrap_or_else(PoisonError::into_inner);
         let work = |_| {
-            let mut found = PartResults::default();
+            let (mut own, mut unsearched) = (Answers::default(), UnsearchedParts::default());
             loop {
-                let Some(rois) = parts().next() else { return Ok(found) };
+                let Some(rois) = parts().next() else { return Ok((own, unsearched)) };
                 // The futures never yield: they block where they wait.
                 match block_on(self.submit(planned, &rois, false))? {
-                    Submitted::InFlight(part) => {
-                        found.answers.extend(block_on(self.collect(planned, Some(part)))?);
-                    }
-                    Submitted::Later => found.left.extend(rois),
+                    Submitted::InFlight(part) => block_on(self.collect(planned, Some(part), &mut own))?,
+                    Submitted::Later => unsearched.left.extend(rois),
                     Submitted::TooLarge(error) => {
-                        found.too_large.push((rois, error));
-                        found.left.extend(parts().by_ref().flatten());
+                        unsearched.too_large.push((rois, error));
+                        unsearched.left.extend(parts().by_ref().flatten());
                     }
                 }
             }
         };
-        let all = in_threads(vec![(); threads], threads, work);
-        Ok(all
-            .into_iter()
-            .collect::<Result<Vec<PartResults>>>()?
-            .into_iter()
-            .fold(PartResults::default(), PartResults::and))
+        let found = in_threads(vec![(); threads], threads, work).into_iter().collect::<Result<Vec<_>>>()?;
+        Ok(found.into_iter().fold(UnsearchedParts::default(), |all, (own, unsearched)| {
+            answers.append(own);
+            all.and(unsearched)
+        }))
     }
 }

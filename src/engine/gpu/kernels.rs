@@ -2,11 +2,11 @@
 
 use std::sync::OnceLock;
 
-use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Source};
+use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, KernelSource};
 
 use crate::engine::encoding::Compact;
 use crate::engine::gpu::layout::{Layout, STAGES};
-use crate::engine::gpu::shaders::Constants;
+use crate::engine::gpu::shaders::Overrides;
 use crate::engine::gpu::shape::{Occupancy, SearchMethod, Shape};
 use crate::engine::real::Real;
 use crate::error::Result;
@@ -54,7 +54,7 @@ impl KernelName {
         names
     }
 
-    fn source(self, shape: &Shape) -> Source {
+    fn source(self, shape: &Shape) -> KernelSource {
         let variant = |occupancy| shape.variant(occupancy);
         match self {
             Self::SliceSpacepoints(encoding, occupancy) => variant(occupancy).slice_spacepoints(encoding),
@@ -66,7 +66,7 @@ impl KernelName {
         }
     }
 
-    fn constants(self, shape: &Shape, compact: Option<&Compact>) -> Constants {
+    fn constants(self, shape: &Shape, compact: Option<&Compact>) -> Overrides {
         let encoded = |encoding| match (encoding, compact) {
             (Encoding::Compact, Some(compact)) => compact.constants().to_vec(),
             _ => Vec::new(),
@@ -119,7 +119,7 @@ impl KernelSet {
         if !ALL_AT_ONCE {
             return Ok(set(names.iter().map(|_| OnceLock::new()).collect()));
         }
-        let wanted: Vec<(Source, Constants)> =
+        let wanted: Vec<(KernelSource, Overrides)> =
             names.iter().map(|name| (name.source(shape), name.constants(shape, compact))).collect();
         let descriptors: Vec<KernelDescriptor<'_>> =
             wanted.iter().map(|(source, constants)| descriptor(source, constants, checks)).collect();
@@ -141,7 +141,7 @@ impl KernelSet {
 }
 
 /// No entry point by name: all that a kernel has.
-fn descriptor<'a>(source: &'a Source, constants: &'a [(&'a str, f64)], checks: Checks) -> KernelDescriptor<'a> {
+fn descriptor<'a>(source: &'a KernelSource, constants: &'a [(&'a str, f64)], checks: Checks) -> KernelDescriptor<'a> {
     KernelDescriptor { source, entry_points: &[], constants, checks }
 }
 

@@ -14,18 +14,21 @@ mod shape;
 mod sizes;
 #[cfg(test)]
 pub(in crate::engine) mod tests;
+#[cfg(any(test, feature = "internals"))]
 mod timing;
 mod workspace;
 
 use kernel_host::{Gpu, Waiting, block_on, wgpu};
 
+use crate::batch_view::BatchView;
 use crate::engine::gpu::engine::TypedEngine;
 use crate::engine::plan::Search;
 use crate::engine::threads::Helpers;
 use crate::error::Result;
-use crate::options::{DeviceTimes, EngineOptions, Precision};
-use crate::spacepoint::{RoiBatch, RoiSpan};
-use crate::vertex::RoiResult;
+#[cfg(any(test, feature = "internals"))]
+use crate::options::DeviceTimes;
+use crate::options::{EngineOptions, Precision};
+use crate::results::Results;
 
 /// The engine in one of the number types.
 pub(crate) enum GpuEngine {
@@ -98,22 +101,25 @@ impl GpuEngine {
         self.gpu().lost().is_some()
     }
 
-    pub(crate) fn find_batch(&self, batch: RoiSpan<'_>, helpers: Helpers) -> Result<Vec<RoiResult>> {
+    /// Appends the answers to `results`.
+    pub(crate) fn find_batch(&self, batch: BatchView<'_>, helpers: Helpers, results: &mut Results) -> Result<()> {
         // The future never yields: it blocks where it waits.
-        typed!(self, engine => block_on(engine.find_batch(batch, Waiting::Blocking, helpers)))
+        typed!(self, engine => block_on(engine.find_batch(batch, Waiting::Blocking, helpers, results)))
     }
 
-    pub(crate) async fn find_batch_async(&self, batch: RoiSpan<'_>) -> Result<Vec<RoiResult>> {
-        typed!(self, engine => engine.find_batch(batch, Waiting::Async, Helpers::Pool).await)
+    pub(crate) async fn find_batch_async(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
+        typed!(self, engine => engine.find_batch(batch, Waiting::Async, Helpers::Pool, results).await)
     }
 
+    #[cfg(any(test, feature = "internals"))]
     /// Times the device alone, with as much of the batch as one part can be.
-    pub(crate) fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
+    pub(crate) fn time_on_device(&self, batch: BatchView<'_>, rounds: usize) -> Result<Option<DeviceTimes>> {
         typed!(self, engine => engine.time_on_device(batch, rounds))
     }
 
+    #[cfg(any(test, feature = "internals"))]
     /// Times one thread of the host.
-    pub(crate) fn time_packing(&self, batch: &RoiBatch) -> Result<Option<f64>> {
+    pub(crate) fn time_packing(&self, batch: BatchView<'_>) -> Result<Option<f64>> {
         typed!(self, engine => engine.time_packing(batch))
     }
 }

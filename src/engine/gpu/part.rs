@@ -5,6 +5,7 @@ use std::time::Duration;
 use kernel_host::{Pooled, Reserved, Submission, Timer, UploadPart, UploadView, Waiting, wgpu};
 use rayon::prelude::*;
 
+use crate::batch_view::BatchView;
 use crate::engine::encoding::Lossless;
 use crate::engine::gpu::capacity::Sharing;
 use crate::engine::gpu::engine::TypedEngine;
@@ -15,12 +16,11 @@ use crate::engine::gpu::workspace::{Sums, Workspace};
 use crate::engine::plan::{PackSummary, RoiPlan};
 use crate::engine::real::Real;
 use crate::engine::threads::{Helpers, in_threads};
-use crate::engine::vertices::Vertices;
+use crate::engine::vertices::VertexBuilder;
 use crate::error::{Error, Result};
 use crate::histogram::Peak;
 use crate::options::Encoding;
-use crate::spacepoint::RoiSpan;
-use crate::vertex::RoiResult;
+use crate::results::Results;
 
 /// A part that the device works on.
 pub(super) struct InFlight<'a, R: Real> {
@@ -44,7 +44,7 @@ pub(super) enum Submitted<'a, R: Real> {
 /// A batch that is planned.
 #[derive(Clone, Copy)]
 pub(super) struct Planned<'a> {
-    pub(super) batch: RoiSpan<'a>,
+    pub(super) batch: BatchView<'a>,
     pub(super) plans: &'a [RoiPlan],
     pub(super) encoding: Encoding,
     pub(super) waiting: Waiting,
@@ -55,17 +55,48 @@ pub(super) struct Planned<'a> {
     pub(super) shape: Shape,
 }
 
-/// Answer for an RoI.
-pub(super) enum Answer {
-    Complete(RoiResult),
-    /// The encoding cannot hold its spacepoints.
-    TooFar,
-    /// There may be more peaks than there was room for.
-    MorePeaks,
+/// Answers to RoIs of a batch, in the order of completion.
+#[derive(Default)]
+pub(super) struct Answers {
+    /// The place in the batch of each RoI of `results`.
+    pub(super) rois: Vec<usize>,
+    pub(super) results: Results,
+    /// RoIs whose spacepoints the encoding cannot hold.
+    pub(super) too_far: Vec<usize>,
+    /// RoIs that may have more peaks than there was room for.
+    pub(super) with_more_peaks: Vec<usize>,
 }
 
-/// RoIs of a batch and their answers.
-pub(super) type Answers = Vec<(usize, Answer)>;
+impl Answers {
+    /// Appends the answers of another thread.
+    pub(super) fn append(&mut self, other: Self) {
+        self.rois.extend(other.rois);
+        self.results.append(&other.results, 0..other.results.len());
+        self.too_far.extend(other.too_far);
+        self.with_more_peaks.extend(other.with_more_peaks);
+    }
+
+    /// Appends the answers to `results`, in the order of the batch. An RoI without an answer has
+    /// nothing to search.
+    pub(super) fn append_in_order(&self, plans: &[RoiPlan], results: &mut Results) {
+        const NONE: usize = usize::MAX;
+        let mut rows = vec![NONE; plans.len()];
+        self.rois.iter().enumerate().for_each(|(row, &roi)| rows[roi] = row);
+        let mut roi = 0;
+        while roi < rows.len() {
+            let row = rows[roi];
+            if row == NONE {
+                plans[roi].report(plans[roi].nothing_packed(), &[], false, results);
+                roi += 1;
+                continue;
+            }
+            // Consecutive RoIs of a part are copied together.
+            let count = rows[roi..].iter().zip(row..).take_while(|&(&own, next)| own == next).count();
+            results.append(&self.results, row..row + count);
+            roi += count;
+        }
+    }
+}
 
 impl<R: Real> TypedEngine<R> {
     /// Packs a part straight into memory that the device reads, and lets the device begin.
@@ -92,6 +123,7 @@ impl<R: Real> TypedEngine<R> {
         Ok(Submitted::InFlight(InFlight { rois: rois.to_vec(), packed, workspace, submission }))
     }
 
+    #[cfg(any(test, feature = "internals"))]
     /// Fills a workspace with a part. [`TypedEngine::begin`] copies the staged data on the device.
     pub(super) fn upload(
         &self,
@@ -235,8 +267,13 @@ impl<R: Real> TypedEngine<R> {
     }
 
     /// Waits for a part and decodes its answers.
-    pub(super) async fn collect(&self, planned: Planned<'_>, part: Option<InFlight<'_, R>>) -> Result<Answers> {
-        let Some(InFlight { rois, packed, workspace, submission }) = part else { return Ok(Vec::new()) };
+    pub(super) async fn collect(
+        &self,
+        planned: Planned<'_>,
+        part: Option<InFlight<'_, R>>,
+        answers: &mut Answers,
+    ) -> Result<()> {
+        let Some(InFlight { rois, packed, workspace, submission }) = part else { return Ok(()) };
         let each = planned.shape.peaks as usize;
         let count = rois.len() * each;
         let peaks = match planned.waiting {
@@ -247,22 +284,27 @@ impl<R: Real> TypedEngine<R> {
             Waiting::Async => workspace.results.read_async(&self.gpu, &submission, count).await?,
         };
         workspace.give_back();
-        let decode = |(i, roi): (usize, usize)| {
-            if packed[i].too_far {
-                return (roi, Answer::TooFar);
+        let mut vertices = Vec::new();
+        for ((roi, packed), peaks) in rois.into_iter().zip(packed).zip(peaks.chunks_exact(each)) {
+            if packed.too_far {
+                answers.too_far.push(roi);
+                continue;
             }
             let plan = &planned.plans[roi];
-            let mut vertices = Vertices::new(&self.search, plan, self.accumulate, Vec::new());
-            let peaks = &peaks[i * each..(i + 1) * each];
+            let mut builder = VertexBuilder::new(&self.search, plan, self.accumulate, &mut vertices);
             let mut found = peaks.iter().take_while(|peak| peak.bin != Peak::NONE);
-            let all = found.by_ref().take_while(|peak| vertices.take(peak)).count() == each;
+            let all = found.by_ref().take_while(|peak| builder.take(peak)).count() == each;
+            let capacity_exceeded = peaks[0].flags != 0;
             // No peak came after the last one: there may be more.
-            if all && peaks[0].flags == 0 {
-                return (roi, Answer::MorePeaks);
+            if all && !capacity_exceeded {
+                answers.with_more_peaks.push(roi);
+                continue;
             }
-            (roi, Answer::Complete(plan.result(packed[i], vertices.found(), peaks[0].flags != 0)))
-        };
-        Ok(rois.into_iter().enumerate().map(decode).collect())
+            builder.finish();
+            answers.rois.push(roi);
+            plan.report(packed, &vertices, capacity_exceeded, &mut answers.results);
+        }
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
-use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, Source, wgpu};
+use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, KernelSource, Readback, wgpu};
 
 use crate::engine::gpu::shaders::{Rounding, probe_rounding};
 use crate::engine::real::Real;
@@ -64,7 +64,7 @@ fn operands<R: Real>(first: u64, count: u64) -> Vec<[R; 2]> {
 /// Runs the probe: quotients and square roots of the operands, as the device rounds them.
 async fn asked<R: Real, T: Pod>(
     gpu: &Gpu,
-    source: &Source,
+    source: &KernelSource,
     constants: &[(&str, f64)],
     operands: &[[R; 2]],
 ) -> Result<Vec<[T; 2]>> {
@@ -202,11 +202,11 @@ mod tests {
     }
 
     /// The number type's functions, and a kernel of the tests instead of the probe.
-    fn instead(precision: Precision, kernel: &'static str) -> Source {
+    fn instead(precision: Precision, kernel: &'static str) -> KernelSource {
         let source = probe_rounding(precision);
         let real = source.text();
         let real = real.split("fn quotient").next().expect("a piece");
-        Source::new(ENTRY_POINT).piece("real", real).piece("kernel", kernel)
+        KernelSource::new(ENTRY_POINT).piece("real", real).piece("kernel", kernel)
     }
 
     /// Steps are whole numbers below on every device, however it orders sums and fuses products

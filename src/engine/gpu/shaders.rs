@@ -1,13 +1,14 @@
 //! The WGSL of the kernels, assembled: a kernel's file and the small files it needs, some of which
 //! are chosen by swapping, and the overrides that go with the choice.
 
-use kernel_host::Source;
+use kernel_host::KernelSource;
 
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::gpu::shape::Occupancy;
 use crate::histogram::PAIR_PARTS;
-use crate::options::{Accumulate, Encoding, Precision};
+use crate::options::{Encoding, Precision};
 use crate::pt_weight::PtWeight;
+use crate::thesis::Accumulate;
 
 /// The choices that select files and overrides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +75,7 @@ impl Pairing {
 }
 
 /// Values of overrides.
-pub(crate) type Constants = Vec<(&'static str, f64)>;
+pub(crate) type Overrides = Vec<(&'static str, f64)>;
 
 /// A file of WGSL: its name and its text.
 type Piece = (&'static str, &'static str);
@@ -131,18 +132,18 @@ impl Variant {
     }
 
     /// Overrides of every kernel that sorts spacepoints.
-    pub(crate) fn cell_constants(self) -> Constants {
+    pub(crate) fn cell_constants(self) -> Overrides {
         vec![self.rounding.constant(), self.pairing.constant()]
     }
 
     /// Overrides of every kernel that sums histograms.
-    pub(crate) fn sum_histos_constants(self) -> Constants {
+    pub(crate) fn sum_histos_constants(self) -> Overrides {
         let is_f32 = self.accumulate == Accumulate::CompareExchange;
         vec![("ROW_PARTS", f64::from(self.row_parts())), ("F32_SUMS", f64::from(is_f32))]
     }
 
     /// Overrides of every kernel that goes through pairs.
-    pub(crate) fn find_z_constants(self) -> Constants {
+    pub(crate) fn find_z_constants(self) -> Overrides {
         let mode = match self.triplets {
             Triplets::Off => 0.0,
             Triplets::Any => 1.0,
@@ -172,37 +173,37 @@ impl Variant {
     }
 
     /// Overrides of `shaders/find_peaks.wgsl`.
-    pub(crate) fn find_peaks_constants(self) -> Constants {
+    pub(crate) fn find_peaks_constants(self) -> Overrides {
         match self.weighting {
             Weighting::Count => Vec::new(),
             Weighting::Pt => vec![("SCALE", PtWeight::SCALE)],
         }
     }
 
-    pub(crate) fn slice_spacepoints(self, encoding: Encoding) -> Source {
+    pub(crate) fn slice_spacepoints(self, encoding: Encoding) -> KernelSource {
         let own = [encoding_piece(encoding), COUNTING_SORT, shader!("slice_spacepoints.wgsl")];
         assemble("slice_spacepoints", &[&self.records(), &own])
     }
 
-    pub(crate) fn find_z(self) -> Source {
+    pub(crate) fn find_z(self) -> KernelSource {
         let own = [shader!("find_z.wgsl")];
         assemble("find_z", &[&self.records(), &self.accumulate(), &[TRACKS, self.order()], &self.pairs(), &own])
     }
 
     /// All of the stages in one workgroup; not for numbered pairs, several histograms or weights by
     /// pT.
-    pub(crate) fn walk(self, encoding: Encoding) -> Source {
+    pub(crate) fn walk(self, encoding: Encoding) -> KernelSource {
         let tracks = [encoding_piece(encoding), shader!("accumulate/wide.wgsl"), TRACKS, self.order()];
         let peaks =
             [COUNTING_SORT, WINDOWS, shader!("ranks/sum.wgsl"), shader!("peaks/one.wgsl"), shader!("walk.wgsl")];
         assemble("walk", &[&self.records(), &tracks, &self.pairs(), &peaks])
     }
 
-    pub(crate) fn sum_histos(self) -> Source {
+    pub(crate) fn sum_histos(self) -> KernelSource {
         assemble("sum_histos", &[&self.records(), &[shader!("sum_histos.wgsl")]])
     }
 
-    pub(crate) fn find_peaks(self) -> Source {
+    pub(crate) fn find_peaks(self) -> KernelSource {
         let peaks: &[Piece] = match self.weighting {
             _ if self.several => &[shader!("peaks/several.wgsl")],
             Weighting::Count => &[shader!("peaks/one.wgsl"), shader!("ranks/sum.wgsl")],
@@ -212,7 +213,7 @@ impl Variant {
     }
 
     /// Of several histograms.
-    pub(crate) fn highest_windows(self) -> Source {
+    pub(crate) fn highest_windows(self) -> KernelSource {
         assemble("highest_windows", &[&self.records(), &[WINDOWS, shader!("highest_windows.wgsl")]])
     }
 
@@ -268,12 +269,12 @@ fn real(precision: Precision) -> Piece {
 }
 
 /// The probe of a device's rounding.
-pub(crate) fn probe_rounding(precision: Precision) -> Source {
+pub(crate) fn probe_rounding(precision: Precision) -> KernelSource {
     assemble("probe_rounding", &[&[real(precision), TYPES, shader!("probe_rounding.wgsl")]])
 }
 
-fn assemble(kernel: &str, pieces: &[&[Piece]]) -> Source {
-    pieces.iter().copied().flatten().fold(Source::new(kernel), |source, (name, text)| source.piece(name, text))
+fn assemble(kernel: &str, pieces: &[&[Piece]]) -> KernelSource {
+    pieces.iter().copied().flatten().fold(KernelSource::new(kernel), |source, (name, text)| source.piece(name, text))
 }
 
 #[cfg(test)]

@@ -32,15 +32,15 @@ fn every_variant_is_written_out() {
         {
             let (variant, source) = source;
             let text = source.text();
-            let declared = |constants: Constants| -> Constants {
-                constants.into_iter().filter(|(name, _)| text.contains(&format!("override {name}:"))).collect()
+            let declared = |overrides: Overrides| -> Overrides {
+                overrides.into_iter().filter(|(name, _)| text.contains(&format!("override {name}:"))).collect()
             };
-            let mut constants = declared(variant.find_z_constants());
-            constants.extend(declared(vec![("TILE_BINS", 2048.0), ("TILE_WORDS", 2048.0)]));
-            if !seen.insert((text.clone(), format!("{constants:?}"))) {
+            let mut overrides = declared(variant.find_z_constants());
+            overrides.extend(declared(vec![("TILE_BINS", 2048.0), ("TILE_WORDS", 2048.0)]));
+            if !seen.insert((text.clone(), format!("{overrides:?}"))) {
                 continue;
             }
-            let written = translations(&source, &[], &constants, capabilities, f32)
+            let written = translations(&source, &[], &overrides, capabilities, f32)
                 .unwrap_or_else(|error| panic!("{variant:?} {}: {error}", source.kernel()));
             assert!(!written.spirv.is_empty(), "{variant:?} {}", source.kernel());
             assert_eq!(written.msl.is_some_and(|text| !text.is_empty()), f32);
@@ -114,7 +114,7 @@ fn constants_match_the_shaders() {
         assert_eq!(constant(variant, "MAX_COUNT"), format!("{MAX_COUNT}u"));
         assert_eq!(constant(variant, "NO_PEAK"), format!("{:#x}u", Peak::NONE));
         if !matches!(variant.pairing, Pairing::TwoSlices | Pairing::MixedLayers) {
-            assert_eq!(constant(variant, "MAX_LAYERS"), format!("{}u", crate::MAX_LAYERS));
+            assert_eq!(constant(variant, "MAX_LAYERS"), format!("{}u", crate::detector::MAX_LAYERS));
         }
         assert_eq!(constant(variant, "DROPPED"), format!("{DROPPED:#x}u"));
         assert_eq!(constant(variant, "ENDCAP_PAIR"), format!("{:#x}u", crate::engine::plan::ENDCAP_PAIR));

@@ -9,7 +9,8 @@ use crate::engine::gpu::sizes::{CellTile, FindZSize, WalkSize};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
 use crate::error::Result;
-use crate::options::{Accumulate, EngineOptions};
+use crate::options::EngineOptions;
+use crate::thesis::Accumulate;
 
 /// Which pairs share a row of histograms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ impl RowSharing {
     /// Sums by compare and retry are the thesis's, and so are then its groups of slices.
     fn new(search: &Search, options: &EngineOptions) -> Self {
         let slices = (360.0 / search.config.phi_slice_deg / Self::GROUPS).ceil() as u32;
-        match (options.slices_per_histogram, options.accumulate) {
+        match (options.thesis.slices_per_histogram, options.thesis.accumulate) {
             (Some(slices), _) => Self::Numbered { slices },
             (None, Accumulate::CompareExchange) => Self::Numbered { slices },
             (None, Accumulate::Fixed) => Self::Streamed { share: None },
@@ -93,7 +94,7 @@ impl Shape {
         let by_layer = several || config.weighting == Weighting::Pt || !search.is_single();
         let variant = Variant {
             precision: options.precision,
-            accumulate: options.accumulate,
+            accumulate: options.thesis.accumulate,
             pairing: match pairs {
                 RowSharing::Numbered { .. } => Pairing::Numbered,
                 RowSharing::Streamed { .. } if by_layer => Pairing::ByLayer,

@@ -1,10 +1,10 @@
 //! Threads and workgroup memory of the kernels. naga counts the memory of other tables.
 
 use kernel_host::naga::valid::Capabilities;
-use kernel_host::{AdapterKind, Error as GpuError, Gpu, Source, workgroup_memory};
+use kernel_host::{AdapterKind, Error as GpuError, Gpu, KernelSource, workgroup_memory};
 
 use crate::config::{Triplets, Weighting};
-use crate::engine::gpu::shaders::{Constants, Pairing, Variant};
+use crate::engine::gpu::shaders::{Overrides, Pairing, Variant};
 use crate::engine::gpu::shape::Occupancy;
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::options::{Encoding, Precision};
 
 /// Bytes of workgroup memory that an entry point takes with these overrides.
-fn memory_of(source: &Source, entry_point: &str, variant: Variant, constants: &Constants) -> Result<u32> {
+fn memory_of(source: &KernelSource, entry_point: &str, variant: Variant, constants: &Overrides) -> Result<u32> {
     let capabilities = match variant.precision {
         Precision::F32 => Capabilities::empty(),
         Precision::F64 => Capabilities::FLOAT64,
@@ -96,13 +96,13 @@ impl FindZSize {
     }
 
     /// Overrides of `shaders/find_z.wgsl` and of what is assembled with it.
-    pub(crate) fn constants(&self) -> Constants {
+    pub(crate) fn constants(&self) -> Overrides {
         let own = vec![("TILE_BINS", f64::from(self.tile_bins)), ("WORKGROUP_SIZE", f64::from(self.threads))];
         [own, self.queue_constants()].concat()
     }
 
     /// Overrides of `shaders/pairs/*.wgsl`.
-    fn queue_constants(&self) -> Constants {
+    fn queue_constants(&self) -> Overrides {
         let mut constants = Vec::new();
         if self.queued != 0 {
             constants.push(("QUEUED", f64::from(self.queued)));
@@ -169,7 +169,7 @@ impl CellTile {
     }
 
     /// Overrides of `shaders/slice_spacepoints.wgsl`.
-    pub(crate) fn constants(&self) -> Constants {
+    pub(crate) fn constants(&self) -> Overrides {
         vec![
             ("WORKGROUP_SIZE", f64::from(self.threads)),
             ("TILE_WORDS", f64::from(self.cell_words)),
@@ -233,7 +233,7 @@ impl WalkSize {
     }
 
     /// Overrides of `shaders/walk.wgsl` and of what is assembled with it.
-    pub(crate) fn constants(&self) -> Constants {
+    pub(crate) fn constants(&self) -> Overrides {
         let mut constants = vec![
             ("TILE_BINS", f64::from(self.bins)),
             ("WORKGROUP_SIZE", f64::from(self.threads)),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use kernel_host::{AdapterKind, Instant, Timer, Waiting};
 
+use crate::batch_view::BatchView;
 use crate::engine::encoding::Lossless;
 use crate::engine::gpu::capacity::{self, Capacity};
 use crate::engine::gpu::engine::TypedEngine;
@@ -14,7 +15,6 @@ use crate::engine::real::Real;
 use crate::engine::threads::Helpers;
 use crate::error::Result;
 use crate::options::{DeviceTimes, Encoding};
-use crate::spacepoint::{RoiBatch, RoiSpan};
 
 /// Times that a batch is searched in a row where only the device is timed.
 const IN_A_ROW: usize = 4;
@@ -23,8 +23,8 @@ const IN_A_ROW: usize = 4;
 const WARM_UP: Duration = Duration::from_millis(300);
 
 impl<R: Real> TypedEngine<R> {
-    pub(super) fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
-        let (batch, helpers) = (RoiSpan::from(batch), Helpers::Pool);
+    pub(super) fn time_on_device(&self, batch: BatchView<'_>, rounds: usize) -> Result<Option<DeviceTimes>> {
+        let helpers = Helpers::Pool;
         let plans = self.plan(batch, helpers)?;
         let (encoding, waiting, spin) = (self.encoding(), Waiting::Blocking, Duration::ZERO);
         let shape = self.shape.with_peaks(self.search.config.first_peaks());
@@ -79,7 +79,7 @@ impl<R: Real> TypedEngine<R> {
         Ok(())
     }
 
-    pub(super) fn time_packing(&self, batch: &RoiBatch) -> Result<Option<f64>> {
+    pub(super) fn time_packing(&self, batch: BatchView<'_>) -> Result<Option<f64>> {
         if batch.is_empty() {
             return Ok(None);
         }

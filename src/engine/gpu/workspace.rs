@@ -55,14 +55,14 @@ pub(crate) struct RoiStatus {
 }
 
 /// Buffers that are constant over parts.
-pub(crate) struct Constants<R: Real> {
+pub(crate) struct ConstantBuffers<R: Real> {
     pub(crate) cuts: Buffer<R::Cuts>,
     pub(crate) neighbours: Buffer<u32>,
 }
 
-impl<R: Real> Constants<R> {
+impl<R: Real> ConstantBuffers<R> {
     /// `neighbours` has 4096 words in `shaders/find_z.wgsl`.
-    const NEIGHBOURS: usize = crate::MAX_LAYERS * crate::MAX_LAYERS;
+    const NEIGHBOURS: usize = crate::detector::MAX_LAYERS * crate::detector::MAX_LAYERS;
 
     pub(crate) fn new(gpu: &Gpu, cuts: R::Cuts, neighbours: &[u32]) -> Result<Self> {
         let uniform = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
@@ -199,7 +199,7 @@ impl<R: Real> Workspace<R> {
     /// Returns the binding of a shader variable in a dispatch.
     pub(crate) fn binding<'a>(
         &'a self,
-        constants: &'a Constants<R>,
+        constants: &'a ConstantBuffers<R>,
         dispatch: &Dispatch,
         variable: &str,
     ) -> Result<wgpu::BindingResource<'a>> {

@@ -3,8 +3,9 @@
 use crate::config::Config;
 use crate::engine::real::{Real, RoiWords, ZScale};
 use crate::histogram::OFFSET_STEPS;
+use crate::results::{Results, RoiSummary, Status};
 use crate::spacepoint::RoiDescriptor;
-use crate::vertex::{RoiResult, Status, Vertex};
+use crate::vertex::Vertex;
 use crate::z_bins::ZBins;
 
 /// One RoI's window and bins.
@@ -80,8 +81,14 @@ impl RoiPlan {
         }
     }
 
-    /// Returns the result: these vertices, or the status that explains an empty list.
-    pub(crate) fn result(&self, packed: PackSummary, mut vertices: Vec<Vertex>, capacity_exceeded: bool) -> RoiResult {
+    /// Appends the result: these vertices, or the status that explains why there are none.
+    pub(crate) fn report(
+        &self,
+        packed: PackSummary,
+        vertices: &[Vertex],
+        capacity_exceeded: bool,
+        results: &mut Results,
+    ) {
         let status = if packed.bad {
             Status::BadSpacepoint
         } else if capacity_exceeded {
@@ -93,16 +100,14 @@ impl RoiPlan {
         } else {
             Status::Ok
         };
-        if status != Status::Ok {
-            vertices.clear();
-        }
-        RoiResult {
+        let summary = RoiSummary {
             id: self.descriptor.id,
-            vertices,
             status,
-            spacepoints: packed.kept,
-            outside_window: packed.outside,
-            fallback: false,
-        }
+            spacepoints: packed.kept as u64,
+            outside_window: packed.outside as u64,
+            is_fallback: false,
+        };
+        let vertices = if status == Status::Ok { vertices } else { &[] };
+        results.push(summary, vertices.iter().copied());
     }
 }

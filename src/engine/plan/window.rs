@@ -3,7 +3,7 @@
 use std::f64::consts::{PI, TAU};
 
 use super::{BLOCK, Block};
-use crate::engine::encoding::Source;
+use crate::engine::encoding::SpacepointSource;
 
 /// The lowest and the highest phi, the lowest positive phi and the highest other phi, lane by lane.
 /// Infinite where a lane has no value.
@@ -42,7 +42,7 @@ struct AddBlock<'a, S> {
     block: S,
 }
 
-impl<S: Source> pulp::NullaryFnOnce for AddBlock<'_, S> {
+impl<S: SpacepointSource> pulp::NullaryFnOnce for AddBlock<'_, S> {
     type Output = bool;
 
     #[inline(always)]

@@ -22,8 +22,8 @@ use crate::batch_view::BatchView;
 use crate::config::Config;
 use crate::detector::Detector;
 use crate::error::Result;
+use crate::results::{Results, RoiSummary, Status};
 use crate::spacepoint::{RoiView, Spacepoint, normalised, usable};
-use crate::vertex::{RoiResult, Status};
 use crate::z_bins::ZBins;
 
 /// The reference engine: serial, in f64, straight from the specification.
@@ -38,7 +38,7 @@ pub struct ReferenceEngine {
 /// An RoI in histograms, before peaks are looked for; without any where nothing can be.
 pub struct FilledRoi {
     /// The answer, without its vertices.
-    pub result: RoiResult,
+    pub summary: RoiSummary,
     /// The histograms of each charge and of each slice.
     pub histograms: Histograms,
     bins: ZBins,
@@ -76,23 +76,17 @@ impl ReferenceEngine {
         })
     }
 
-    /// Finds the vertices of every RoI of a batch.
+    /// Finds the vertices of every RoI of a batch, and appends them to `results`.
     ///
     /// # Errors
     /// An RoI whose z range makes no histogram.
-    pub fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
-        batch.into().iter().map(|roi| self.find(roi)).collect()
-    }
-
-    /// Finds the vertices of an RoI.
-    ///
-    /// # Errors
-    /// A z range that makes no histogram.
-    pub fn find(&self, roi: RoiView<'_>) -> Result<RoiResult> {
-        let mut filled = self.fill(roi)?;
-        let peaks = self.find_peaks(&mut filled);
-        filled.result.vertices = peaks.into_iter().map(|peak| peak.vertex).collect();
-        Ok(filled.result)
+    pub fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>, results: &mut Results) -> Result<()> {
+        for roi in batch.into().iter() {
+            let mut filled = self.fill(roi)?;
+            let peaks = self.find_peaks(&mut filled);
+            results.push(filled.summary, peaks.into_iter().map(|peak| peak.vertex));
+        }
+        Ok(())
     }
 
     /// Fills the histograms. The status is that of an RoI without a peak, where peaks can be looked
@@ -102,29 +96,22 @@ impl ReferenceEngine {
     /// A z range that makes no histogram.
     pub fn fill(&self, roi: RoiView<'_>) -> Result<FilledRoi> {
         let bins = self.config.z_bins(roi.descriptor.eta, roi.descriptor.z_range)?;
-        let result = RoiResult {
-            id: roi.descriptor.id,
-            vertices: Vec::new(),
-            status: Status::BadSpacepoint,
-            spacepoints: 0,
-            outside_window: 0,
-            fallback: false,
-        };
-        let mut filled = FilledRoi { result, bins, histograms: Histograms::empty(&bins, 0) };
+        let summary = RoiSummary::new(roi.descriptor.id, Status::BadSpacepoint);
+        let mut filled = FilledRoi { summary, bins, histograms: Histograms::empty(&bins, 0) };
         let Some(sliced) = self.slice_spacepoints(roi) else { return Ok(filled) };
-        let result = &mut filled.result;
-        result.spacepoints = sliced.kept;
-        result.outside_window = sliced.outside;
+        let summary = &mut filled.summary;
+        summary.spacepoints = sliced.kept as u64;
+        summary.outside_window = sliced.outside as u64;
         if sliced.kept == 0 {
-            result.status = Status::Empty;
+            summary.status = Status::Empty;
             return Ok(filled);
         }
         let all_bins = u64::from(self.config.histograms(sliced.slices as u32)) * u64::from(bins.bins);
         if all_bins > Config::MOST_BINS_OF_ALL {
-            result.status = Status::CapacityExceeded;
+            summary.status = Status::CapacityExceeded;
             return Ok(filled);
         }
-        result.status = Status::NoPeak;
+        summary.status = Status::NoPeak;
         filled.histograms = self.find_z(&sliced, &bins, roi.descriptor.eta);
         Ok(filled)
     }

@@ -6,7 +6,8 @@ use super::histograms::Histogram;
 use super::{FilledRoi, ReferenceEngine};
 use crate::config::{Significance, Weighting};
 use crate::pt_weight::PtWeight;
-use crate::vertex::{Status, Vertex};
+use crate::results::Status;
+use crate::vertex::Vertex;
 use crate::z_bins::ZBins;
 
 /// A vertex, and the bins that it consists of.
@@ -89,12 +90,12 @@ impl ReferenceEngine {
             return peaks;
         }
         let background = self.background(filled);
-        let FilledRoi { bins, histograms, result, .. } = filled;
+        let FilledRoi { bins, histograms, summary, .. } = filled;
         let background_windows = self.config.background_windows(bins, histograms.len() as u32);
         let all_windows = histograms.len() * (bins.bins as usize - 2);
         let mut windows: Vec<_> = histograms.iter().map(|histogram| self.highest_window(histogram, bins)).collect();
         let wanted = self.config.peaks as usize;
-        // Without a significant vertex, a search by pT goes on (`Vertices::lacks_significance`).
+        // Without a significant vertex, a search by pT goes on (`VertexBuilder::lacks_significance`).
         let is_significant = |peak: &Peak| peak.vertex.significance.is_none_or(|significance| significance > 0.0);
         let most = if self.config.ranks_beside_significance() { self.config.first_peaks() } else { 0 };
         let mut taken = 0;
@@ -123,7 +124,7 @@ impl ReferenceEngine {
         let (mut peaks, insignificant): (Vec<Peak>, Vec<Peak>) = peaks.into_iter().partition(is_significant);
         peaks.extend(insignificant);
         peaks.truncate(wanted);
-        result.status = if peaks.is_empty() { Status::NoPeak } else { Status::Ok };
+        summary.status = if peaks.is_empty() { Status::NoPeak } else { Status::Ok };
         peaks
     }
 

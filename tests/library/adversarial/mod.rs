@@ -7,9 +7,11 @@ mod sizes;
 use std::f64::consts::PI;
 
 use zfinder::config::{Extrapolation, Triplets};
+use zfinder::gpu::{AdapterKind, AdapterSummary};
+use zfinder::thesis::ThesisOptions;
 use zfinder::{
-    AdapterKind, AdapterSummary, Config, Engine, PhiWindow, Precision, Preset, Roi, RoiBatch, RoiDescriptor, RoiId,
-    RoiResult, Spacepoint, Status, ZFinder, ZFinderBuilder,
+    Config, Engine, PhiWindow, Precision, Preset, Results, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint, Status,
+    ZFinder, ZFinderBuilder,
 };
 use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::engines::{agree, bits, build_with, find};
@@ -83,20 +85,19 @@ impl Finders {
         let peaks = self.single.config().peaks as usize;
         let batch = &numbered(hostile);
         let reference = find(place, &self.reference, batch);
-        let check = |engine: &str, found: &[RoiResult], single: bool| {
+        let check = |engine: &str, found: &Results, single: bool| {
             for (i, Hostile { name, known, .. }) in hostile.iter().enumerate() {
                 let place = format!("{place}, {i}, {name}, {engine}");
-                let one = i..i + 1;
                 match *known {
                     Known::Is(status) => {
-                        for result in [&reference[i], &found[i]] {
-                            assert_eq!((result.status, result.vertices.len()), (status, 0), "{place}: {result:?}");
+                        for result in [reference.roi(i), found.roi(i)] {
+                            assert_eq!((result.status(), result.vertices().len()), (status, 0), "{place}: {result:?}");
                         }
                     }
                     Known::OnAnEdge => {}
                     Known::BeyondF32 | Known::Crowded if single => {}
                     Known::BeyondF32 | Known::Crowded | Known::Alike => {
-                        agree(&place, &found[one.clone()], &reference[one], peaks);
+                        agree(&place, [found.roi(i)], [reference.roi(i)], peaks);
                     }
                 }
             }
@@ -108,16 +109,15 @@ impl Finders {
             let found = find(&format!("{place}, {}", adapter.name), finder, batch);
             check(&adapter.name, &found, true);
             for (i, Hostile { name, known, .. }) in hostile.iter().enumerate() {
-                let told = *known == Known::Crowded && found[i].status == Status::CapacityExceeded;
-                let same = bits(&found[i..=i]) == bits(&single[i..=i]);
+                let told = *known == Known::Crowded && found.roi(i).status() == Status::CapacityExceeded;
+                let same = bits([found.roi(i)]) == bits([single.roi(i)]);
                 let exact = adapter.kind == AdapterKind::Software && !told;
                 let place = format!("{place}, {i}, {name}, {}", adapter.name);
-                assert!(!exact || same, "{place}: {:?}, the CPU's {:?}", found[i], single[i]);
+                assert!(!exact || same, "{place}: {:?}, the CPU's {:?}", found.roi(i), single.roi(i));
                 // On another device, rounding moves some of billions of pairs across a bin's edge.
-                let weights = |result: &RoiResult| result.vertices.iter().map(|v| v.weight).collect::<Vec<_>>();
-                let (weights, expected) = (weights(&found[i]), weights(&single[i]));
+                let [weights, expected] = [&found, &single].map(|results| results.roi(i).vertices().weight());
                 let alike = weights.len() == expected.len()
-                    && weights.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1.0 + 1e-4 * b);
+                    && weights.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1.0 + 1e-4 * b);
                 assert!(*known != Known::Crowded || told || alike, "{place}: {weights:?}, the CPU's {expected:?}");
             }
         }
@@ -163,7 +163,7 @@ fn hostile_rois(modes: &[&str]) {
     let plain: Options = |builder| builder;
     let cases: [(&str, Config, Options); 7] = [
         ("pairs", default.clone(), plain),
-        ("pairs, numbered", coarse(Triplets::Off), |builder| builder.slices_per_histogram(16)),
+        ("pairs, numbered", coarse(Triplets::Off), |builder| builder.thesis(ThesisOptions::numbered_pairs(16))),
         ("thesis", Config::preset(Preset::Thesis).with(|c| c.peaks = 2), plain),
         ("triplets counted", coarse(Triplets::Count), plain),
         ("histograms of each charge and slice", several, plain),

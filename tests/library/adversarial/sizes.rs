@@ -1,8 +1,10 @@
 //! Batches, histograms and slices at the limits of their sizes, and beyond.
 
 use zfinder::config::Triplets;
+use zfinder::gpu::AdapterKind;
+use zfinder::thesis::ThesisOptions;
 use zfinder::{
-    AdapterKind, Config, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint, Status, ZFinder, ZFinderBuilder,
+    Config, Preset, Results, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint, Status, ZFinder, ZFinderBuilder,
 };
 use zfinder_testing::engines::{agree, batch, bits, find};
 use zfinder_testing::toy::{Toy, between};
@@ -44,15 +46,16 @@ fn check_sizes(all: &RoiBatch, sizes: &[usize]) {
     let wanted = find("CPU", &finders.single, all);
     agree("CPU", &wanted, &find("reference", &finders.reference, all), 1);
     let filled = all.iter().filter(|roi| !roi.is_empty()).count();
-    let count = |status| wanted.iter().filter(|result| result.status == status).count();
+    let count = |status| wanted.iter().filter(|result| result.status() == status).count();
     // A single pair is not a peak.
     assert_eq!((count(Status::Empty), count(Status::Ok)), (all.len() - filled, filled - filled.div_ceil(5)));
     for (adapter, finder) in &finders.gpus {
         for &size in sizes {
             let place = format!("{}, batch of {size}", adapter.name);
-            let (found, wanted) = (find(&place, finder, &first_of(all, size)), &wanted[..size]);
-            agree(&place, &found, wanted, 1);
-            let wrong = bits(&found).into_iter().zip(bits(wanted)).find(|(found, wanted)| found != wanted);
+            let found = find(&place, finder, &first_of(all, size));
+            let wanted: Results = wanted.iter().take(size).collect();
+            agree(&place, &found, &wanted, 1);
+            let wrong = bits(&found).into_iter().zip(bits(&wanted)).find(|(found, wanted)| found != wanted);
             assert!(adapter.kind != AdapterKind::Software || wrong.is_none(), "{place}, GPU and CPU: {wrong:?}");
         }
     }
@@ -90,7 +93,9 @@ fn more_rows_than_a_dimension_has_are_filled() {
     let mut event = Toy { window: None, vertices: 1, noise: 100, ..Toy::default() }.event(rng, 0);
     event.roi.spacepoints.iter_mut().for_each(|s| s.z -= event.truth[0]);
     let full_circle = || Hostile { name: "full circle", roi: event.roi.clone(), known: Known::Alike };
-    let finders = Finders::new(&coarse.with(|c| c.phi_slice_deg = 0.01), |builder| builder.slices_per_histogram(1));
+    let finders = Finders::new(&coarse.with(|c| c.phi_slice_deg = 0.01), |builder| {
+        builder.thesis(ThesisOptions::numbered_pairs(1))
+    });
     finders.compare("36,000 rows each", &[full_circle(), full_circle()]);
 }
 
@@ -121,9 +126,9 @@ fn counts_beyond_words_are_told() {
         let weights = |name: &str, finder: &ZFinder| {
             let found = find(&format!("{case}, {name}"), finder, &batch(rois));
             [0, 1, 2].map(|i| {
-                let told = found[i].status == Status::CapacityExceeded;
-                assert_eq!(told, found[i].vertices.is_empty(), "{case}, {name}: {:?}", found[i]);
-                found[i].vertices.first().map(|vertex| vertex.weight)
+                let told = found.roi(i).status() == Status::CapacityExceeded;
+                assert_eq!(told, found.roi(i).vertices().is_empty(), "{case}, {name}: {:?}", found.roi(i));
+                found.roi(i).vertices().first().map(|vertex| vertex.weight)
             })
         };
         let finders = Finders::new(&config, |builder| builder);
@@ -152,7 +157,8 @@ fn crowded(each: usize) -> Hostile {
 
 /// Checks a crowded slice, with spacepoints distributed to workgroups or with numbered pairs.
 fn check_crowded(each: usize, numbered: bool) {
-    let options = |builder: ZFinderBuilder| if numbered { builder.slices_per_histogram(1) } else { builder };
+    let options =
+        |builder: ZFinderBuilder| if numbered { builder.thesis(ThesisOptions::numbered_pairs(1)) } else { builder };
     let finders = Finders::new(&Config::preset(Preset::Thesis), options);
     finders.compare(&format!("{each} on each layer, numbered: {numbered}"), &[crowded(each)]);
 }
@@ -215,7 +221,7 @@ fn what_a_driver_cuts_short_is_told() {
     let wanted = find("CPU", &finders.single, &batch(&all));
     for (adapter, finder) in &finders.gpus {
         for (found, wanted) in find(&adapter.name, finder, &batch(&all)).iter().zip(&wanted) {
-            let told = found.status == Status::CapacityExceeded;
+            let told = found.status() == Status::CapacityExceeded;
             assert!(told || found == wanted, "{}: {found:?}, the CPU's {wanted:?}", adapter.name);
         }
     }

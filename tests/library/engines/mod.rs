@@ -11,9 +11,11 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 use zfinder::config::Triplets;
+use zfinder::gpu::wgpu;
+use zfinder::thesis::{Accumulate, ThesisOptions};
 use zfinder::{
-    Accumulate, Config, Detector, Encoding, Engine, PhiWindow, Precision, Preset, Roi, RoiBatch, RoiDescriptor,
-    RoiResult, Spacepoint, ZFinder, ZFinderBuilder, wgpu,
+    Config, Detector, Encoding, Engine, PhiWindow, Precision, Preset, Results, Roi, RoiBatch, RoiDescriptor, RoiResult,
+    Spacepoint, ZFinder, ZFinderBuilder,
 };
 use zfinder_testing::engines::{
     agree, batch, bits, build, build_with, engines, find, find_one, fixed_engines, gpus, on_shared_device,
@@ -82,15 +84,15 @@ fn every_engine_agrees_with_the_reference() {
     for (case, config) in &configs {
         let one_more = config.clone().with(|c| c.peaks = config.peaks + 1);
         let reference = find("reference", &build("reference", &Engine::Reference, &one_more), &batch(&rois(&events)));
-        let near = |(result, event): &(&RoiResult, &Event)| {
-            result.vertices.first().is_some_and(|vertex| (vertex.z_mm - event.truth[0]).abs() < 0.5)
+        let near = |(result, event): &(RoiResult<'_>, &Event)| {
+            result.vertices().first().is_some_and(|vertex| (vertex.z_mm - event.truth[0]).abs() < 0.5)
         };
         let right = reference.iter().zip(&events).filter(near).count();
         assert!(right >= 6, "{case}: the truth in {right} of 8 RoIs");
         for (name, engine) in &fixed_engines() {
             for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
                 let place = format!("{name}, {case}, {accumulate:?}");
-                let finder = build_with(name, engine, config, |builder| builder.accumulate(accumulate));
+                let finder = build_with(name, engine, config, |builder| builder.thesis(accumulate));
                 let found = find(&place, &finder, &batch(&rois(&events)));
                 let compared = agree(&place, &found, &reference, config.peaks as usize);
                 assert!(compared >= 7, "{place}: only {compared} vertices are clear of the next");
@@ -131,8 +133,8 @@ fn neither_batch_nor_order_changes_a_bit() {
         let wanted = bits(&whole);
         assert_eq!(bits(&find(name, finder, &batch(&all))), wanted, "{name}: twice");
         for size in [1, 3] {
-            let parts: Vec<RoiResult> = all.chunks(size).flat_map(|rois| find(name, finder, &batch(rois))).collect();
-            assert_eq!(bits(&parts), wanted, "{name}: batches of {size}");
+            let parts: Vec<Results> = all.chunks(size).map(|rois| find(name, finder, &batch(rois))).collect();
+            assert_eq!(bits(parts.iter().flatten()), wanted, "{name}: batches of {size}");
         }
         let mut order: Vec<usize> = (0..all.len()).rev().collect();
         for what in ["reversed", "shuffled"] {
@@ -188,13 +190,13 @@ fn a_used_finder_answers_as_a_fresh_one() {
     let configs = [Config::preset(Preset::HardScatter), bending(Triplets::Count), bending(Triplets::Any)];
     for config in &configs {
         let build = || build_with("cpu", &Engine::Cpu, config, |builder| builder.threads(std::num::NonZeroUsize::MIN));
-        let wanted: Vec<_> = all.iter().map(|roi| bits(&[find_one("fresh", &build(), roi)])).collect();
+        let wanted: Vec<_> = all.iter().map(|roi| bits(&find_one("fresh", &build(), roi))).collect();
         let used = build();
         let mut order: Vec<usize> = (0..all.len()).collect();
         for _ in 0..8 {
             rng.shuffle(&mut order);
             for &i in &order {
-                let found = bits(&[find_one("used", &used, &all[i])]);
+                let found = bits(&find_one("used", &used, &all[i]));
                 assert_eq!(found, wanted[i], "{:?}, {:?}: RoI {i}", config.triplets, config.weighting);
             }
         }
@@ -209,13 +211,15 @@ fn options_of_the_gpu_change_no_bit() {
         let wanted = bits(&find(name, finder, &all));
         type Change = fn(ZFinderBuilder) -> ZFinderBuilder;
         let changes: [(&str, Change); 6] = [
-            ("1 slice a histogram", |b| b.slices_per_histogram(1)),
-            ("64 slices a histogram", |b| b.slices_per_histogram(64)),
-            ("all slices in a histogram", |b| b.slices_per_histogram(65_536)),
+            ("1 slice a histogram", |b| b.thesis(ThesisOptions::numbered_pairs(1))),
+            ("64 slices a histogram", |b| b.thesis(ThesisOptions::numbered_pairs(64))),
+            ("all slices in a histogram", |b| b.thesis(ThesisOptions::numbered_pairs(65_536))),
             ("checked", |b| b.checked(true)),
             // The full circle alone takes 225 rows of histograms of 16 KiB each.
-            ("buffers of 4 MiB", |b| b.most_buffer_bytes(4 << 20).slices_per_histogram(8)),
-            ("buffers of 3.7 MB, checked", |b| b.most_buffer_bytes(3_700_000).slices_per_histogram(8).checked(true)),
+            ("buffers of 4 MiB", |b| b.most_buffer_bytes(4 << 20).thesis(ThesisOptions::numbered_pairs(8))),
+            ("buffers of 3.7 MB, checked", |b| {
+                b.most_buffer_bytes(3_700_000).thesis(ThesisOptions::numbered_pairs(8)).checked(true)
+            }),
         ];
         for (what, change) in changes {
             let place = format!("{name}: {what}");
@@ -233,8 +237,8 @@ fn futures_answer_alike() {
         let found = pollster::block_on(finder.find_batch_async(&all)).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(bits(&found), wanted, "{name}");
         let roi = toys(6)[0].roi.clone();
-        let one = pollster::block_on(finder.find_async(&roi)).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(bits(&[one]), wanted[..1], "{name}");
+        let one = pollster::block_on(finder.find_batch_async(&roi)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(bits(&one), wanted[..1], "{name}");
         // A future that is dropped midway leaves the finder usable.
         drop(finder.find_batch_async(&all));
         {
@@ -274,7 +278,7 @@ fn the_callers_own_device_answers_alike() {
 #[test]
 fn batches_are_found_from_within_a_busy_pool() {
     let rng = &mut fastrand::Rng::with_seed(15);
-    let mut batch = RoiBatch::single();
+    let mut batch = RoiBatch::with_f32();
     for _ in 0..4 {
         let spacepoints: Vec<Spacepoint> = (0..60_000)
             .map(|_| {

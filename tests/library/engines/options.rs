@@ -4,9 +4,9 @@ use super::{rois, toys};
 use zfinder::config::{
     DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Significance, Triplets, Weighting,
 };
+use zfinder::detector::Sensor;
 use zfinder::{
-    Config, Engine, PhiWindow, Preset, Roi, RoiDescriptor, RoiResult, Sensor, Spacepoint, Status, StreamOptions,
-    Vertex, ZFinder,
+    Config, Engine, PhiWindow, Preset, Results, Roi, RoiDescriptor, Spacepoint, Status, StreamOptions, Vertex, ZFinder,
 };
 use zfinder_testing::engines::{agree, batch, bits, build, close, engines, find, find_one, fixed_engines, gpus};
 use zfinder_testing::toy::{Toy, between};
@@ -46,7 +46,7 @@ fn extreme_settings_are_answered_alike() {
         for (name, engine) in &fixed_engines() {
             let place = format!("{name}, {case}");
             let found = find_one(&place, &build(name, engine, config), &roi);
-            agree(&place, &[found], std::slice::from_ref(&reference), config.peaks as usize);
+            agree(&place, &found, &reference, config.peaks as usize);
         }
     }
 }
@@ -70,7 +70,7 @@ fn ties_are_broken_alike() {
             c.prefer_central = prefer_central;
         });
         let wanted = find_one("reference", &build("reference", &Engine::Reference, &config), &roi);
-        let z: Vec<f64> = wanted.vertices.iter().map(|vertex| (vertex.z_mm * 100.0).round() / 100.0).collect();
+        let z: Vec<f64> = wanted.vertices().iter().map(|vertex| (vertex.z_mm * 100.0).round() / 100.0).collect();
         let expected = if prefer_central {
             vec![-3.95, 4.15, 60.05, -80.05, -150.05, 170.05]
         } else {
@@ -78,7 +78,8 @@ fn ties_are_broken_alike() {
         };
         assert_eq!(z, expected, "prefer_central: {prefer_central}");
         for (name, engine) in &fixed_engines() {
-            close(&format!("{name}, {prefer_central}"), &find_one(name, &build(name, engine, &config), &roi), &wanted);
+            let found = find_one(name, &build(name, engine, &config), &roi);
+            close(&format!("{name}, {prefer_central}"), found.roi(0), wanted.roi(0));
         }
     }
 }
@@ -131,13 +132,14 @@ fn near_peaks_are_mixed_alike() {
         ),
     ] {
         let reference = find_one("reference", &build("reference", &Engine::Reference, &config), &roi);
-        let near = |found: &Vertex, wanted: &(f64, f64)| {
+        let near = |found: Vertex, wanted: &(f64, f64)| {
             (found.z_mm - wanted.0).abs() < 1e-3 && (found.weight - wanted.1).abs() < 1e-9
         };
-        let same = reference.vertices.iter().zip(&wanted).all(|(found, wanted)| near(found, wanted));
-        assert!(same && reference.vertices.len() == wanted.len(), "{case}: {:?}", reference.vertices);
+        let same = reference.vertices().iter().zip(&wanted).all(|(found, wanted)| near(found, wanted));
+        assert!(same && reference.vertices().len() == wanted.len(), "{case}: {:?}", reference.vertices());
         for (name, engine) in &fixed_engines() {
-            close(&format!("{name}, {case}"), &find_one(name, &build(name, engine, &config), &roi), &reference);
+            let found = find_one(name, &build(name, engine, &config), &roi);
+            close(&format!("{name}, {case}"), found.roi(0), reference.roi(0));
         }
     }
 }
@@ -163,22 +165,25 @@ fn rois_without_a_peak_are_searched_again() {
     for (name, engine) in &engines() {
         let [auto, first, again] = [&auto, &first, &again].map(|config| build(name, engine, config));
         let [first, again] = [first, again].map(|finder| find(name, &finder, &batch(&rois)));
-        let choose = |(first, again): (&RoiResult, &RoiResult)| {
-            let fallback = first.status == Status::NoPeak;
-            RoiResult { fallback, ..if fallback { again.clone() } else { first.clone() } }
-        };
-        let wanted: Vec<RoiResult> = first.iter().zip(&again).map(choose).collect();
-        assert_eq!((first[3].status, wanted[3].status), (Status::NoPeak, Status::Ok), "{name}");
-        assert!((wanted[3].vertices[0].z_mm - 12.5).abs() < 0.01, "{name}: {:?}", wanted[3]);
-        assert_eq!(wanted[4].status, Status::NoPeak, "{name}");
-        assert!(first.iter().filter(|result| result.status == Status::Ok).count() >= 4, "{name}");
+        let mut wanted = Results::new();
+        for (first, again) in first.iter().zip(&again) {
+            let is_fallback = first.status() == Status::NoPeak;
+            let chosen = if is_fallback { again } else { first };
+            let mut summary = chosen.summary();
+            summary.is_fallback = is_fallback;
+            wanted.push(summary, chosen.vertices());
+        }
+        assert_eq!((first.roi(3).status(), wanted.roi(3).status()), (Status::NoPeak, Status::Ok), "{name}");
+        assert!((wanted.roi(3).vertices().z_mm()[0] - 12.5).abs() < 0.01, "{name}: {:?}", wanted.roi(3));
+        assert_eq!(wanted.roi(4).status(), Status::NoPeak, "{name}");
+        assert!(first.iter().filter(|result| result.status() == Status::Ok).count() >= 4, "{name}");
         let wanted = bits(&wanted);
         // In blocking calls, futures and streams, one by one and together.
         assert_eq!(bits(&find(name, &auto, &batch(&rois))), wanted, "{name}");
-        let one_by_one: Vec<RoiResult> = rois.iter().map(|roi| auto.find(roi).expect("an answer")).collect();
-        assert_eq!(bits(&one_by_one), wanted, "{name}, one by one");
-        let awaited = pollster::block_on(auto.find_async(&rois[3])).expect("an answer");
-        assert_eq!(bits(&[awaited]), wanted[3..4], "{name}, awaited");
+        let one_by_one: Vec<Results> = rois.iter().map(|roi| auto.find(roi).expect("an answer")).collect();
+        assert_eq!(bits(one_by_one.iter().flatten()), wanted, "{name}, one by one");
+        let awaited = pollster::block_on(auto.find_batch_async(&rois[3])).expect("an answer");
+        assert_eq!(bits(&awaited), wanted[3..4], "{name}, awaited");
         let mut stream = auto.stream(StreamOptions::default()).expect("threads");
         assert!(stream.push(batch(&rois)).expect("room").is_none());
         let answered = stream.next().expect("a batch").expect("answers");
@@ -210,7 +215,7 @@ fn backgrounds_are_alike_and_end_the_search() {
             let found = find(&place, &build(name, engine, &config), &batch(&rois(&events)));
             let mut compared = 0;
             for (found, wanted) in found.iter().zip(&reference) {
-                for (a, b) in found.vertices.iter().zip(&wanted.vertices) {
+                for (a, b) in found.vertices().iter().zip(wanted.vertices()) {
                     assert_eq!(a.background.is_some(), percentile > 0.0, "{place}: {a:?}");
                     if (a.weight, a.background) != (b.weight, b.background) {
                         // An entry in the next bin.
@@ -229,7 +234,7 @@ fn backgrounds_are_alike_and_end_the_search() {
                     let least = a.significance.is_none_or(|significance| significance >= min_significance);
                     assert!(least, "{place}: {a:?}");
                 }
-                let ended = wanted.vertices.len() < config.peaks as usize;
+                let ended = wanted.vertices().len() < config.peaks as usize;
                 assert!(![3.0, 20.0].contains(&min_significance) || ended, "{place}: nothing was insignificant");
             }
             assert!(compared >= 8, "{place}: {compared} vertices with equal counts");
@@ -295,10 +300,11 @@ fn options_are_alike_on_every_engine() {
             compared = agree(&place, &found, &reference, config.peaks as usize);
         }
         assert!(compared >= 6, "{name}: {compared} vertices compared");
-        let changed = reference.iter().zip(&plain).filter(|(a, b)| a.vertices.first() != b.vertices.first()).count();
+        let changed =
+            reference.iter().zip(&plain).filter(|(a, b)| a.vertices().first() != b.vertices().first()).count();
         assert!(changed > 3, "{name} changes {changed} RoIs");
         if name == "by pT" {
-            let heavy = reference.iter().filter(|roi| roi.vertices.iter().any(|v| v.weight > 2.0 * v.pairs as f64));
+            let heavy = reference.iter().filter(|roi| roi.vertices().iter().any(|v| v.weight > 2.0 * v.pairs as f64));
             assert!(heavy.count() > 3, "tracks are hard enough to weigh");
         }
     }
@@ -325,7 +331,7 @@ fn weights_beside_a_half_are_alike() {
         let roi = Roi { descriptor, spacepoints };
         let cpu = find_one("CPU", &build("CPU", &Engine::Cpu, &config), &roi);
         assert_eq!(
-            cpu.vertices.iter().map(|vertex| (vertex.pairs, vertex.weight > 80.0)).collect::<Vec<_>>(),
+            cpu.vertices().iter().map(|vertex| (vertex.pairs, vertex.weight > 80.0)).collect::<Vec<_>>(),
             [(1, true)]
         );
         for (name, engine) in &gpus() {
@@ -349,9 +355,17 @@ fn layers_beyond_the_last_take_no_part() {
         left.iter_mut().for_each(|roi| roi.spacepoints.retain(|point| point.layer <= 6));
         let kept = find(&engine, &finder, &batch(&left));
         for (a, b) in all.iter().zip(&kept) {
-            assert_eq!((&a.vertices, a.spacepoints), (&b.vertices, b.spacepoints), "{engine}: {:?}", a.id);
+            assert_eq!(
+                (&a.vertices(), a.summary().spacepoints),
+                (&b.vertices(), b.summary().spacepoints),
+                "{engine}: {:?}",
+                a.id()
+            );
         }
-        assert!(all.iter().zip(&kept).any(|(a, b)| a.outside_window > b.outside_window), "{engine}");
+        assert!(
+            all.iter().zip(&kept).any(|(a, b)| a.summary().outside_window > b.summary().outside_window),
+            "{engine}"
+        );
     }
     for (max_layer, word) in [(MaxLayer::Number(0), "two"), (MaxLayer::Sensor(Sensor::Pixel), "sensor")] {
         let text = "name = \"two\"\n[[layer]]\nkind = \"barrel\"\nradius_mm = 50.0\n[[layer]]\nkind = \"barrel\"\nradius_mm = 90.0";

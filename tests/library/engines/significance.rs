@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use zfinder::{Config, Detector, Preset, Roi, RoiResult, Spacepoint, ZFinder};
+use zfinder::{Config, Detector, Preset, Results, Roi, Spacepoint, ZFinder};
 use zfinder_testing::engines::{bits, engines, find_one, fixed_engines};
 use zfinder_testing::toy::turned;
 
@@ -36,9 +36,10 @@ fn auto(peaks: u32) -> Config {
     Config::preset(Preset::Auto).with(|c| c.peaks = peaks)
 }
 
-fn assert_soft_vertex_first(place: &str, found: &RoiResult, vertices: usize) {
-    assert_eq!(found.vertices.len(), vertices, "{place}: {found:?}");
-    let (first, others) = found.vertices.split_first().expect("a vertex");
+fn assert_soft_vertex_first(place: &str, found: &Results, vertices: usize) {
+    assert_eq!(found.vertices().len(), vertices, "{place}: {found:?}");
+    let vertices: Vec<_> = found.vertices().iter().collect();
+    let (first, others) = vertices.split_first().expect("a vertex");
     assert!((first.z_mm - SOFT_Z_MM).abs() < 0.1 && first.significance > Some(2.0), "{place}: {found:?}");
     for vertex in others {
         assert!(vertex.significance == Some(0.0) && vertex.rank > first.rank, "{place}: {found:?}");
@@ -61,7 +62,7 @@ fn an_insignificant_vertex_follows_a_significant_one() {
             let found = find_one(&place, &finder, &roi);
             assert_soft_vertex_first(&place, &found, vertices);
             if fixed_engines().iter().any(|(fixed, _)| *fixed == name) {
-                answers.push(bits(&[found]));
+                answers.push(bits(&found));
             }
         }
         assert!(answers.windows(2).all(|pair| pair[0] == pair[1]), "{straight:?}: {answers:?}");

@@ -1,7 +1,8 @@
 //! Tests of statuses: a failure of one RoI does not affect its neighbours in the batch.
 
 use super::{finders, toys};
-use zfinder::{Config, PhiWindow, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint, Status};
+use zfinder::thesis::ThesisOptions;
+use zfinder::{Config, PhiWindow, Preset, Results, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint, Status};
 use zfinder_testing::engines::{batch, bits, build, build_with, engines, find, find_one, gpus};
 use zfinder_testing::toy::Toy;
 
@@ -37,17 +38,17 @@ fn every_status_is_told_and_neighbours_are_answered() {
     let all: RoiBatch = cases.iter().map(|(_, roi, _)| roi.clone()).collect();
     for (name, finder) in finders() {
         let wanted = find_one(name, finder, &good);
-        assert_eq!(find(name, finder, &RoiBatch::new()), [], "{name}: an empty batch");
-        assert_eq!(find(name, finder, &batch(&[of(vec![]), of(vec![])]))[1].status, Status::Empty, "{name}");
+        assert_eq!(find(name, finder, &RoiBatch::new()), Results::new(), "{name}: an empty batch");
+        assert_eq!(find(name, finder, &batch(&[of(vec![]), of(vec![])])).roi(1).status(), Status::Empty, "{name}");
         for (result, (case, roi, status)) in find(name, finder, &all).iter().zip(&cases) {
-            assert_eq!(result.status, *status, "{name}: {case}");
-            assert_eq!(result.vertices.is_empty(), *status != Status::Ok, "{name}: {case}: {result:?}");
+            assert_eq!(result.status(), *status, "{name}: {case}");
+            assert_eq!(result.vertices().is_empty(), *status != Status::Ok, "{name}: {case}: {result:?}");
             if *status == Status::Ok {
-                assert_eq!(bits(std::slice::from_ref(result)), bits(std::slice::from_ref(&wanted)), "{name}: {case}");
+                assert_eq!(bits([result]), bits(&wanted), "{name}: {case}");
             }
             if *status != Status::BadSpacepoint {
-                let inside = roi.spacepoints.len() - result.outside_window;
-                assert_eq!(result.spacepoints, inside, "{name}: {case}");
+                let inside = roi.spacepoints.len() as u64 - result.summary().outside_window;
+                assert_eq!(result.summary().spacepoints, inside, "{name}: {case}");
             }
         }
     }
@@ -64,15 +65,15 @@ fn what_is_beyond_capacity_is_told_and_neighbours_are_answered() {
         let free = &finders().iter().find(|(known, _)| known == name).expect("built").1;
         let wanted = bits(&find(name, free, &batch(&all)));
         let finder = build_with(name, engine, &Config::preset(Preset::Default), |builder| {
-            builder.most_buffer_bytes(1 << 20).slices_per_histogram(8)
+            builder.most_buffer_bytes(1 << 20).thesis(ThesisOptions::numbered_pairs(8))
         });
         let found = find(name, &finder, &batch(&all));
-        let statuses: Vec<Status> = found.iter().map(|result| result.status).collect();
+        let statuses: Vec<Status> = found.iter().map(|result| result.status()).collect();
         assert_eq!(statuses, [Status::Ok, Status::CapacityExceeded, Status::Ok], "{name}");
-        assert!(found[1].vertices.is_empty(), "{name}");
-        assert_eq!(bits(&found[..1]), wanted[..1], "{name}");
-        assert_eq!(bits(&found[2..]), wanted[2..], "{name}");
-        assert_eq!(find(name, &finder, &batch(&all[1..2]))[0].status, Status::CapacityExceeded, "{name}: alone");
+        assert!(found.roi(1).vertices().is_empty(), "{name}");
+        assert_eq!(bits([found.roi(0)]), wanted[..1], "{name}");
+        assert_eq!(bits([found.roi(2)]), wanted[2..], "{name}");
+        assert_eq!(find(name, &finder, &batch(&all[1..2])).roi(0).status(), Status::CapacityExceeded, "{name}: alone");
     }
     // 2^22 pairs in one bin, from 16 slices far apart, are one more than its words hold.
     let full = |each: usize, event_id| {
@@ -93,10 +94,10 @@ fn what_is_beyond_capacity_is_told_and_neighbours_are_answered() {
         let found = find(name, finder, &batch(&all));
         // The reference engine counts in 64 bits.
         let expected = if name == "reference" { Status::Ok } else { Status::CapacityExceeded };
-        assert_eq!(found[1].status, expected, "{name}");
-        assert_eq!(found[1].vertices.is_empty(), name != "reference", "{name}");
-        assert_eq!((found[0].status, found[2].status), (Status::Ok, Status::Ok), "{name}");
-        assert_eq!(found[2].vertices[0].weight, 16.0 * 900.0, "{name}");
+        assert_eq!(found.roi(1).status(), expected, "{name}");
+        assert_eq!(found.roi(1).vertices().is_empty(), name != "reference", "{name}");
+        assert_eq!((found.roi(0).status(), found.roi(2).status()), (Status::Ok, Status::Ok), "{name}");
+        assert_eq!(found.roi(2).vertices().weight()[0], 16.0 * 900.0, "{name}");
     }
 }
 
@@ -112,6 +113,6 @@ fn too_many_histograms_are_told() {
     let roi = Roi { descriptor: RoiDescriptor::default(), spacepoints: vec![point; 3] };
     for (engine, choice) in engines() {
         let found = find_one(&engine, &build(&engine, &choice, &config), &roi);
-        assert_eq!((found.status, found.vertices.len()), (Status::CapacityExceeded, 0), "{engine}");
+        assert_eq!((found.roi(0).status(), found.vertices().len()), (Status::CapacityExceeded, 0), "{engine}");
     }
 }

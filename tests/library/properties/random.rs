@@ -7,9 +7,8 @@ use proptest::sample::select;
 use zfinder::config::{
     DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Significance, Triplets, Weighting,
 };
-use zfinder::{
-    BendingPair, BendingTable, Config, Detector, Layer, LayerKind, PhiWindow, Preset, Roi, RoiDescriptor, RoiId, Sensor,
-};
+use zfinder::detector::{BendingPair, BendingTable, Layer, LayerKind, Sensor};
+use zfinder::{Config, Detector, PhiWindow, Preset, Roi, RoiDescriptor, RoiId};
 
 use zfinder_testing::toy::Toy;
 

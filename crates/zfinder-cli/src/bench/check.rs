@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::failure::WRONG_ANSWER;
 use rayon::prelude::*;
 use zfinder::config::Triplets;
-use zfinder::{Config, Encoding, Engine, RoiResult, Status, Vertex, ZFinder};
+use zfinder::{Config, Encoding, Engine, Results, RoiResult, Status, Vertex, ZFinder};
 use zfinder_study::inspect::ZHistogram;
 
 use super::report::CheckReport;
@@ -25,7 +25,7 @@ const PAIRS: f64 = 2.0;
 /// pairs.
 const HEAVIEST: f64 = 2.0;
 
-/// The largest weight of one pair ([`zfinder::PtWeight::weight`]). A cut decides between this
+/// The largest weight of one pair ([`zfinder::config::PtWeight::weight`]). A cut decides between this
 /// weight and almost none.
 const HEAVIEST_OF_ALL: f64 = 1042.0;
 
@@ -43,8 +43,9 @@ const SHIFTED_ROIS: usize = 2;
 
 /// Answers of the reference engine for the first RoIs of a sample.
 pub struct Expected {
-    /// Answers, each with the width of its bins \[mm\].
-    results: Vec<(RoiResult, f64)>,
+    results: Results,
+    /// The width of the bins of each \[mm\].
+    bins: Vec<f64>,
     /// [`COMPACT_TRIPLETS`] if it applies, else 0.
     share: f64,
 }
@@ -72,15 +73,18 @@ impl Expected {
             finder.find(&roi).map(|result| (result, bin))
         };
         let (start, rois) = (Instant::now(), rois.min(sample.len()));
-        let mut results = Vec::new();
+        let (mut results, mut bins) = (Results::new(), Vec::new());
         while results.len() < rois && (results.is_empty() || start.elapsed() < MOST_TIME) {
             // The engine is serial, so threads search different RoIs.
             let next = results.len()..rois.min(results.len() + rayon::current_num_threads());
             let found: zfinder::Result<Vec<_>> = next.into_par_iter().map(find).collect();
-            results.extend(found?);
+            for (result, bin) in found? {
+                results.extend(&result);
+                bins.push(bin);
+            }
         }
         let coarse = encoding == Encoding::Compact && config.triplets != Triplets::Off;
-        Ok(Self { results, share: if coarse { COMPACT_TRIPLETS } else { 0.0 } })
+        Ok(Self { results, bins, share: if coarse { COMPACT_TRIPLETS } else { 0.0 } })
     }
 
     pub fn len(&self) -> usize {
@@ -88,9 +92,9 @@ impl Expected {
     }
 
     /// Compares answers for the first RoIs of the sample.
-    pub fn check(&self, what: &str, found: &[RoiResult]) -> Result<CheckReport, Failure> {
+    pub fn check(&self, what: &str, found: &Results) -> Result<CheckReport, Failure> {
         let mut checked = CheckReport::default();
-        for (found, (expected, bin)) in found.iter().zip(&self.results) {
+        for ((found, expected), bin) in found.iter().zip(&self.results).zip(&self.bins) {
             let compared = compare(found, expected, *bin, self.share);
             checked.rois += 1;
             match compared {
@@ -104,7 +108,7 @@ impl Expected {
             }
             let most = SHIFTED_ROIS.max((SHIFTED * self.len() as f64) as usize);
             if compared.is_none() || checked.shifted > most {
-                let id = expected.id;
+                let id = expected.id();
                 return Err(Failure::wrong_answer(format!(
                     "{what}: {} for event {}, RoI {}: {}; the reference engine: {}",
                     if compared.is_none() { "wrong answer" } else { "another answer in a bin next to the peak" },
@@ -122,26 +126,26 @@ impl Expected {
 
 /// Returns the agreement of the first vertices with the differences of weight and z; None if they
 /// disagree.
-pub fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: f64) -> Option<(Agreement, f64, f64)> {
-    if (found.id, found.status) != (expected.id, expected.status) {
+pub fn compare(found: RoiResult<'_>, expected: RoiResult<'_>, bin: f64, share: f64) -> Option<(Agreement, f64, f64)> {
+    if (found.id(), found.status()) != (expected.id(), expected.status()) {
         return None;
     }
-    let (Some(vertex), Some(first)) = (found.vertices.first(), expected.vertices.first()) else {
-        let neither = found.vertices.is_empty() && expected.vertices.is_empty();
+    let (Some(vertex), Some(first)) = (found.vertices().first(), expected.vertices().first()) else {
+        let neither = found.vertices().is_empty() && expected.vertices().is_empty();
         return neither.then_some((Agreement::Same, 0.0, 0.0));
     };
     // 1 unless pairs are weighted.
     let mean = first.weight / first.pairs.max(1) as f64;
     let heaviest = if mean > 1.0 { HEAVIEST * mean } else { 1.0 };
     let most = PAIRS * heaviest + share * first.weight;
-    let equals = expected.vertices.iter().take_while(|other| first.weight - other.weight <= most);
+    let equals = expected.vertices().iter().take_while(|other| first.weight - other.weight <= most);
     let mut shifted = None;
     for (rank, other) in equals.enumerate() {
         let (weight, z) = ((vertex.weight - other.weight).abs(), (vertex.z_mm - other.z_mm).abs());
         if weight > most {
             continue;
         }
-        if z <= Z_MM + moved(weight, vertex, bin) {
+        if z <= Z_MM + moved(weight, &vertex, bin) {
             return Some((if rank == 0 { Agreement::Same } else { Agreement::Tie }, weight, z));
         }
         if z <= 2.0 * bin {
@@ -160,13 +164,13 @@ fn moved(weight: f64, vertex: &Vertex, bin: f64) -> f64 {
 /// Returns whether one pair on the other side of a cut explains the difference: the highest peak
 /// has one pair more or less, or a vertex has a single pair and the other answer has no vertex. The
 /// caller must know another reason why the pair changed sides.
-pub fn is_a_pair_beside(found: &RoiResult, expected: &RoiResult, bin: f64) -> bool {
-    match (found.vertices.first(), expected.vertices.first()) {
+pub fn is_a_pair_beside(found: RoiResult<'_>, expected: RoiResult<'_>, bin: f64) -> bool {
+    match (found.vertices().first(), expected.vertices().first()) {
         (Some(vertex), Some(other)) => {
             let weight = (vertex.weight - other.weight).abs();
             vertex.pairs.abs_diff(other.pairs) <= 1
                 && weight <= HEAVIEST_OF_ALL
-                && (vertex.z_mm - other.z_mm).abs() <= Z_MM + moved(weight, vertex, bin)
+                && (vertex.z_mm - other.z_mm).abs() <= Z_MM + moved(weight, &vertex, bin)
         }
         (Some(vertex), None) | (None, Some(vertex)) => vertex.pairs == 1 && vertex.weight <= HEAVIEST_OF_ALL,
         (None, None) => false,
@@ -177,7 +181,7 @@ pub fn is_a_pair_beside(found: &RoiResult, expected: &RoiResult, bin: f64) -> bo
 /// vertex and have their mean there, and no bins hold more. For an answer without a vertex, no
 /// three bins may hold enough for one. The comparison tolerates pairs that changed bins: in an RoI
 /// with few pairs, one such pair can form a peak with others.
-pub fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
+pub fn is_as_high(found: RoiResult<'_>, histograms: &[ZHistogram]) -> bool {
     // Weight and mean of every three bins.
     let windows = |histogram: &ZHistogram| -> Vec<(f64, f64)> {
         let bins = histogram.weights.windows(3).zip(histogram.z_sums_mm.windows(3));
@@ -191,8 +195,8 @@ pub fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
     let mean = all as f64 / pairs.max(1) as f64;
     let most = PAIRS * if mean > 1.0 { HEAVIEST * mean } else { 1.0 };
     let highest = histograms.iter().flat_map(windows).map(|(weight, _)| weight).fold(0.0, f64::max);
-    let Some(vertex) = found.vertices.first() else {
-        return found.status == Status::NoPeak && highest <= most;
+    let Some(vertex) = found.vertices().first() else {
+        return found.status() == Status::NoPeak && highest <= most;
     };
     histograms.iter().any(|histogram| {
         windows(histogram).into_iter().any(|(weight, mean)| {
@@ -205,27 +209,36 @@ pub fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
 }
 
 /// Formats an answer with this many vertices.
-pub fn answer(result: &RoiResult, vertices: usize) -> String {
-    let vertex = |vertex: &Vertex| format!("z {:.4} mm of weight {}", vertex.z_mm, vertex.weight);
-    let vertices: Vec<String> = result.vertices.iter().take(vertices).map(vertex).collect();
+pub fn answer(result: RoiResult<'_>, vertices: usize) -> String {
+    let vertex = |vertex: Vertex| format!("z {:.4} mm of weight {}", vertex.z_mm, vertex.weight);
+    let vertices: Vec<String> = result.vertices().iter().take(vertices).map(vertex).collect();
     let vertices = if vertices.is_empty() { "no vertex".to_owned() } else { vertices.join(", then ") };
-    format!("{}, {vertices}", result.status)
+    format!("{}, {vertices}", result.status())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use zfinder::RoiId;
+    use zfinder::results::RoiSummary;
 
-    fn result(status: Status, vertices: &[(f64, f64)]) -> RoiResult {
-        let vertices = vertices
-            .iter()
-            .map(|&(z_mm, weight)| Vertex { z_mm, weight, pairs: weight as u64, ..Vertex::default() })
-            .collect();
-        RoiResult { id: RoiId::default(), vertices, status, spacepoints: 9, outside_window: 0, fallback: false }
+    fn result(status: Status, vertices: &[(f64, f64)]) -> Results {
+        of_vertices(status, vertices.iter().map(|&(z_mm, weight)| (z_mm, weight, weight as u64)))
     }
 
-    fn one(z: f64, weight: f64) -> RoiResult {
+    /// Vertices are z, weight and pairs.
+    fn of_vertices(status: Status, vertices: impl IntoIterator<Item = (f64, f64, u64)>) -> Results {
+        let vertex = |(z_mm, weight, pairs)| {
+            let mut vertex = Vertex::at(z_mm);
+            (vertex.weight, vertex.pairs) = (weight, pairs);
+            vertex
+        };
+        let mut results = Results::new();
+        results.push(RoiSummary::new(RoiId::default(), status), vertices.into_iter().map(vertex));
+        results
+    }
+
+    fn one(z: f64, weight: f64) -> Results {
         result(Status::Ok, &[(z, weight)])
     }
 
@@ -234,55 +247,51 @@ mod tests {
     #[test]
     fn near_answers_agree_and_others_do_not() {
         let expected = result(Status::Ok, &[(1.0, 50.0), (80.0, 30.0)]);
-        let agree = |found: &RoiResult| compare(found, &expected, BIN, 0.0);
+        let agree = |found: &Results| compare(found.roi(0), expected.roi(0), BIN, 0.0);
         assert_eq!(agree(&one(1.0078125, 50.0)), Some((Agreement::Same, 0.0, 0.0078125)));
         assert_eq!(agree(&one(1.015625, 49.0)), Some((Agreement::Same, 1.0, 0.015625)), "one pair less");
         assert_eq!(agree(&one(1.015625, 50.0)), Some((Agreement::Shifted, 0.0, 0.015625)));
         assert_eq!(agree(&one(1.625, 50.0)), None);
         assert_eq!(agree(&one(1.0, 47.0)), None);
-        assert_eq!(compare(&one(1.0, 47.5), &expected, BIN, 0.01), Some((Agreement::Same, 2.5, 0.0)));
+        assert_eq!(compare(one(1.0, 47.5).roi(0), expected.roi(0), BIN, 0.01), Some((Agreement::Same, 2.5, 0.0)));
         assert_eq!(agree(&one(80.0, 30.0)), None);
         assert_eq!(agree(&result(Status::NoPeak, &[])), None);
         let nothing = result(Status::NoPeak, &[]);
-        assert_eq!(compare(&nothing, &nothing, BIN, 0.0), Some((Agreement::Same, 0.0, 0.0)));
+        assert_eq!(compare(nothing.roi(0), nothing.roi(0), BIN, 0.0), Some((Agreement::Same, 0.0, 0.0)));
     }
 
     #[test]
     fn a_weighted_pair_moves_its_weight() {
-        let mut expected = one(1.0, 50.0);
-        assert_eq!(compare(&one(1.0, 45.0), &expected, BIN, 0.0), None);
-        expected.vertices[0].pairs = 25;
-        assert_eq!(compare(&one(1.0, 45.0), &expected, BIN, 0.0), Some((Agreement::Same, 5.0, 0.0)));
-        assert_eq!(compare(&one(1.0, 41.0), &expected, BIN, 0.0), None);
+        let expected = one(1.0, 50.0);
+        assert_eq!(compare(one(1.0, 45.0).roi(0), expected.roi(0), BIN, 0.0), None);
+        let expected = of_vertices(Status::Ok, [(1.0, 50.0, 25)]);
+        assert_eq!(compare(one(1.0, 45.0).roi(0), expected.roi(0), BIN, 0.0), Some((Agreement::Same, 5.0, 0.0)));
+        assert_eq!(compare(one(1.0, 41.0).roi(0), expected.roi(0), BIN, 0.0), None);
     }
 
     #[test]
     fn one_pair_is_one() {
         let nothing = result(Status::NoPeak, &[]);
-        let pairs = |z, weight, pairs| {
-            let mut found = one(z, weight);
-            found.vertices[0].pairs = pairs;
-            found
-        };
+        let pairs = |z, weight, pairs| of_vertices(Status::Ok, [(z, weight, pairs)]);
         let expected = pairs(1.0, 466.0, 5);
-        let beside = |found: &RoiResult| is_a_pair_beside(found, &expected, BIN);
+        let beside = |found: &Results| is_a_pair_beside(found.roi(0), expected.roi(0), BIN);
         assert!(beside(&pairs(1.05, 700.0, 6)) && beside(&pairs(1.05, 700.0, 5)));
         assert!(!beside(&pairs(1.05, 700.0, 7)), "two pairs");
         assert!(!beside(&pairs(1.0, 1600.0, 6)), "no pair is so heavy");
         assert!(!beside(&pairs(1.5, 700.0, 6)), "elsewhere");
         assert!(!beside(&nothing));
         assert!(
-            is_a_pair_beside(&pairs(5.0, 1.0, 1), &nothing, BIN)
-                && is_a_pair_beside(&nothing, &pairs(5.0, 1.0, 1), BIN)
+            is_a_pair_beside(pairs(5.0, 1.0, 1).roi(0), nothing.roi(0), BIN)
+                && is_a_pair_beside(nothing.roi(0), pairs(5.0, 1.0, 1).roi(0), BIN)
         );
-        assert!(!is_a_pair_beside(&pairs(5.0, 2.0, 2), &nothing, BIN));
+        assert!(!is_a_pair_beside(pairs(5.0, 2.0, 2).roi(0), nothing.roi(0), BIN));
     }
 
     #[test]
     fn of_equal_peaks_either_will_do() {
         let expected = result(Status::Ok, &[(1.0, 50.0), (80.0, 49.0), (-7.0, 47.0)]);
-        assert_eq!(compare(&one(80.0, 50.0), &expected, BIN, 0.0), Some((Agreement::Tie, 1.0, 0.0)));
-        assert_eq!(compare(&one(-7.0, 47.0), &expected, BIN, 0.0), None);
+        assert_eq!(compare(one(80.0, 50.0).roi(0), expected.roi(0), BIN, 0.0), Some((Agreement::Tie, 1.0, 0.0)));
+        assert_eq!(compare(one(-7.0, 47.0).roi(0), expected.roi(0), BIN, 0.0), None);
     }
 
     #[test]
@@ -302,24 +311,25 @@ mod tests {
         (weights[10], weights[13], weights[60], weights[61]) = (1, 1, 1, 1);
         let few = histogram(&weights);
         // Two pairs three bins apart. Each has the weight of a window with the other.
-        assert!(is_as_high(&one(-7.6, 2.0), &few));
-        assert!(is_as_high(&one(2.2, 2.0), &few));
-        assert!(!is_as_high(&one(5.0, 3.0), &few), "nothing is there");
-        assert!(is_as_high(&result(Status::NoPeak, &[]), &few));
-        assert!(!is_as_high(&result(Status::Empty, &[]), &few));
+        assert!(is_as_high(one(-7.6, 2.0).roi(0), &few));
+        assert!(is_as_high(one(2.2, 2.0).roi(0), &few));
+        assert!(!is_as_high(one(5.0, 3.0).roi(0), &few), "nothing is there");
+        assert!(is_as_high(result(Status::NoPeak, &[]).roi(0), &few));
+        assert!(!is_as_high(result(Status::Empty, &[]).roi(0), &few));
         weights[60] = 30;
         let many = histogram(&weights);
-        assert!(is_as_high(&one(2.1, 31.0), &many) && is_as_high(&one(2.1, 29.0), &many));
-        assert!(!is_as_high(&one(2.1, 27.0), &many), "too light");
-        assert!(!is_as_high(&one(-7.6, 2.0), &many), "another is higher");
-        assert!(!is_as_high(&one(3.1, 31.0), &many), "elsewhere");
-        assert!(!is_as_high(&result(Status::NoPeak, &[]), &many));
+        assert!(is_as_high(one(2.1, 31.0).roi(0), &many) && is_as_high(one(2.1, 29.0).roi(0), &many));
+        assert!(!is_as_high(one(2.1, 27.0).roi(0), &many), "too light");
+        assert!(!is_as_high(one(-7.6, 2.0).roi(0), &many), "another is higher");
+        assert!(!is_as_high(one(3.1, 31.0).roi(0), &many), "elsewhere");
+        assert!(!is_as_high(result(Status::NoPeak, &[]).roi(0), &many));
     }
 
     #[test]
     fn a_wrong_answer_says_which_and_both() {
-        let expected = Expected { results: vec![(result(Status::Ok, &[(1.0, 50.0), (80.0, 30.0)]), BIN)], share: 0.0 };
-        let error = expected.check("pairs, cpu", &[one(2.0, 50.0)]).expect_err("wrong").to_string();
+        let results = result(Status::Ok, &[(1.0, 50.0), (80.0, 30.0)]);
+        let expected = Expected { results, bins: vec![BIN], share: 0.0 };
+        let error = expected.check("pairs, cpu", &one(2.0, 50.0)).expect_err("wrong").to_string();
         for part in ["pairs, cpu", "event 0, RoI 0", "z 2.0000 mm", "z 1.0000 mm of weight 50, then z 80.0000 mm"] {
             assert!(error.contains(part), "{error}");
         }
@@ -328,8 +338,9 @@ mod tests {
     #[test]
     fn few_peaks_may_be_a_bin_beside() {
         let beside = |rois| {
-            let expected = Expected { results: vec![(one(1.0, 50.0), BIN); rois], share: 0.0 };
-            expected.check("", &vec![one(1.25, 50.0); rois]).map(|checked| checked.shifted)
+            let repeated = |results: Results| std::iter::repeat_n(results.roi(0), rois).collect::<Results>();
+            let expected = Expected { results: repeated(one(1.0, 50.0)), bins: vec![BIN; rois], share: 0.0 };
+            expected.check("", &repeated(one(1.25, 50.0))).map(|checked| checked.shifted)
         };
         assert_eq!(beside(2).ok(), Some(2));
         assert!(beside(3).is_err());

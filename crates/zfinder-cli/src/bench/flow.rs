@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use zfinder::{RoiBatch, RoiResult, SearchedBatch, Stream, StreamOptions};
+use zfinder::{Results, RoiBatch, SearchedBatch, Stream, StreamOptions};
 
 use super::measure::{LONGEST, Load, MeasuredCase};
 use super::memory;
@@ -24,7 +24,7 @@ struct Flow {
 impl Flow {
     /// Sends this many batches through the stream and waits for the last. Sends fewer if the queue
     /// is empty. Returns the number of RoIs answered. `take` receives the answers in order.
-    fn run(&mut self, batches: usize, mut take: impl FnMut(Vec<RoiResult>)) -> Result<usize, Failure> {
+    fn run(&mut self, batches: usize, mut take: impl FnMut(Results)) -> Result<usize, Failure> {
         let Self { stream, waiting } = self;
         let mut rois = 0;
         let mut give_back = |SearchedBatch { batch, results }, waiting: &mut VecDeque<RoiBatch>| {
@@ -64,7 +64,7 @@ impl MeasuredCase<'_> {
         flow.run(flow.waiting.len(), |results| {
             first.get_or_insert(results);
         })?;
-        self.check(first.as_deref().unwrap_or_default(), checked)?;
+        self.check(&first.unwrap_or_default(), checked)?;
         // A stream is faster than single batches, so it gets as many batches as the time allows,
         // and enough to make its filling and draining phases negligible.
         let in_flight = flow.stream.most_in_flight();
@@ -78,7 +78,7 @@ impl MeasuredCase<'_> {
         let mut times = Vec::new();
         for _ in 0..self.rounds {
             let start = Instant::now();
-            let mut last = Vec::new();
+            let mut last = Results::new();
             let rois = flow.run(batches, |results| last = results)?;
             times.push(start.elapsed().as_secs_f64() / rois.max(1) as f64);
             // The batch that was answered last is at the end of the queue.

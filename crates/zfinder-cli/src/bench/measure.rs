@@ -4,7 +4,8 @@ use crate::failure::WRONG_ANSWER;
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use zfinder::{Config, Engine, RoiBatch, RoiResult, ZFinder, ZFinderBuilder};
+use zfinder::internals;
+use zfinder::{Config, Engine, Results, RoiBatch, ZFinder, ZFinderBuilder};
 use zfinder_io::config_summary;
 
 use super::check::Expected;
@@ -127,7 +128,7 @@ impl MeasuredCase<'_> {
     }
 
     /// Compares answers for the first RoIs of the sample.
-    pub(super) fn check(&self, found: &[RoiResult], checked: &mut CheckReport) -> Result<(), Failure> {
+    pub(super) fn check(&self, found: &Results, checked: &mut CheckReport) -> Result<(), Failure> {
         checked.include(&self.expected.check(&self.what(), found)?);
         Ok(())
     }
@@ -185,8 +186,8 @@ impl MeasuredCase<'_> {
     }
 
     /// Checks that timed batches gave the same answers as before.
-    pub(super) fn same(&self, before: &[Vec<RoiResult>], after: &[Vec<RoiResult>]) -> Result<(), Failure> {
-        let count = |answers: &[Vec<RoiResult>]| answers.iter().map(Vec::len).sum::<usize>();
+    pub(super) fn same(&self, before: &[Results], after: &[Results]) -> Result<(), Failure> {
+        let count = |answers: &[Results]| answers.iter().map(Results::len).sum::<usize>();
         if count(before) != count(after) {
             let message = format!("{}: {} answers, and later {}", self.what(), count(before), count(after));
             return Err(Failure::wrong_answer(message).with_help(WRONG_ANSWER));
@@ -203,10 +204,10 @@ impl MeasuredCase<'_> {
 
     /// Measures single RoIs, one call after another, each with another RoI of the sample.
     fn latency(&self, checked: &mut CheckReport) -> Result<Option<Latency>, Failure> {
-        let call = |roi: &RoiBatch| -> Result<(f64, RoiResult), Failure> {
+        let call = |roi: &RoiBatch| -> Result<(f64, Results), Failure> {
             let start = Instant::now();
-            let mut results = self.finder.find_batch(roi)?;
-            Ok((start.elapsed().as_secs_f64(), results.remove(0)))
+            let results = self.finder.find_batch(roi)?;
+            Ok((start.elapsed().as_secs_f64(), results))
         };
         let first = self.sample.batch(0, 1);
         let mut warm = call(&first)?.0;
@@ -217,13 +218,14 @@ impl MeasuredCase<'_> {
         let calls = ((2.0 * self.seconds / warm.max(1e-12)) as usize).clamp(least, MOST_CALLS);
         let rois: Vec<RoiBatch> = (0..calls.min(self.sample.len())).map(|i| self.sample.batch(i, 1)).collect();
         let mut seconds = Vec::with_capacity(calls);
-        let mut results = Vec::with_capacity(calls);
+        let mut results = Results::new();
         for i in 0..calls {
             let (time, result) = call(&rois[i % rois.len()])?;
             seconds.push(time);
-            results.push(result);
+            if i < rois.len() {
+                results.extend(&result);
+            }
         }
-        results.truncate(rois.len());
         self.check(&results, checked)?;
         seconds.sort_by(f64::total_cmp);
         let us = |share| percentile(&seconds, share).map(|seconds| 1e6 * seconds);
@@ -237,13 +239,13 @@ impl MeasuredCase<'_> {
         let full = RESIDENT_SPACEPOINTS * self.sample.len() / self.sample.spacepoints();
         let rois = if self.hardware() { full.max(load.batch_rois) } else { fit.clamp(1, load.batch_rois) };
         let batch = self.sample.batch(0, rois);
-        let Some(times) = self.finder.time_on_device(&batch, self.rounds)? else { return Ok(()) };
+        let Some(times) = internals::time_on_device(self.finder, &batch, self.rounds)? else { return Ok(()) };
         measured.resident = Rate::of(times.rois, times.rois, 1, times.resident);
         let kernel = |(name, seconds): (String, f64)| KernelTime { name, us_per_roi: 1e6 * seconds };
         measured.kernels = times.stages.into_iter().map(kernel).collect();
         let bytes_per_roi = times.bytes as f64 / times.rois.max(1) as f64;
         let gb_per_s = bytes_per_roi * rate / 1e9;
-        let packing_us_per_roi = self.finder.time_packing(&load.batches[0])?.map(|seconds| 1e6 * seconds);
+        let packing_us_per_roi = internals::time_packing(self.finder, &load.batches[0])?.map(|seconds| 1e6 * seconds);
         measured.transfer = Some(Transfer { bytes_per_roi, gb_per_s, packing_us_per_roi });
         Ok(())
     }
@@ -259,7 +261,7 @@ impl MeasuredCase<'_> {
         let batch = self.sample.batch(0, rois);
         // Each repeats often enough to fill a round.
         let repeat = ((self.seconds * 1e6 / (rois as f64 * one_core.us_per_roi)) as usize).max(1);
-        let mut results = Vec::new();
+        let mut results = Results::new();
         let mut time = |finder: &ZFinder, repeat: usize| -> Result<f64, Failure> {
             let start = Instant::now();
             for _ in 0..repeat {
@@ -276,7 +278,7 @@ impl MeasuredCase<'_> {
 
     /// Measures a few RoIs on one core.
     fn one_core(&self, finder: &ZFinder, most: usize) -> Result<Option<OneCore>, Failure> {
-        let mut results = Vec::new();
+        let mut results = Results::new();
         let mut time = |rois: usize| -> Result<f64, Failure> {
             let batch = self.sample.batch(0, rois);
             let start = Instant::now();

@@ -27,7 +27,9 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use zfinder::{Accumulate, AdapterChoice, Encoding, Engine, Precision, StreamOptions, ZFinder};
+use zfinder::gpu::AdapterChoice;
+use zfinder::thesis::Accumulate;
+use zfinder::{Encoding, Engine, Precision, StreamOptions, ZFinder};
 
 use super::engine::DesignName;
 use super::options::{threads, words};

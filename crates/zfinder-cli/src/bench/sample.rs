@@ -90,14 +90,14 @@ impl Sample {
         for warning in reader.warnings() {
             note(&format!("warning: {warning}"));
         }
-        if rois.spacepoints() == 0 {
+        if rois.count_spacepoints() == 0 {
             let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
             let lack = if rois.is_empty() { "no RoI" } else { "no RoI with a spacepoint" };
             return Err(
                 Failure::new(Code::Data, format!("{lack} in the input ({})", names.join(", "))).with_help(NO_ROI)
             );
         }
-        let of_this_size = BATCH_SPACEPOINTS * rois.len() / rois.spacepoints();
+        let of_this_size = BATCH_SPACEPOINTS * rois.len() / rois.count_spacepoints();
         Ok(Self {
             name: "input".into(),
             seed: None,
@@ -132,7 +132,7 @@ impl Sample {
     }
 
     pub fn spacepoints(&self) -> usize {
-        self.rois.spacepoints()
+        self.rois.count_spacepoints()
     }
 
     pub fn is_busy(&self) -> bool {

@@ -42,7 +42,7 @@ impl CoordinatesName {
     /// Returns an empty batch with coordinates of this type.
     pub fn batch(self) -> RoiBatch {
         match self {
-            CoordinatesName::F32 => RoiBatch::single(),
+            CoordinatesName::F32 => RoiBatch::with_f32(),
             CoordinatesName::F64 => RoiBatch::new(),
         }
     }

@@ -62,7 +62,7 @@ impl Evaluate {
 
     fn compare(&self, path: &Path, truth: &TruthTable, mut evaluation: Evaluation) -> Result<Evaluation, Failure> {
         let answers = read_answers(path)?;
-        answers.iter().for_each(|answer| evaluation.add(answer, truth.vertices(answer.id)));
+        answers.iter().for_each(|answer| evaluation.add(answer, truth.vertices(answer.id())));
         if evaluation.rois() == 0 {
             return Err(without_truth(truth.path(), answers.len()).into());
         }

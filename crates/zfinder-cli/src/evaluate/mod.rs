@@ -321,7 +321,7 @@ impl Evaluate {
         let bar = self.progress.bar(rois.reader.files());
         let mut evaluation = Evaluation::new(*options);
         let totals = search(&finder, &mut rois, skipped, &bar, |_, results| {
-            results.iter().for_each(|result| evaluation.add(result, truth.vertices(result.id)));
+            results.iter().for_each(|result| evaluation.add(result, truth.vertices(result.id())));
             Ok(())
         })?;
         if evaluation.rois() == 0 {

@@ -10,7 +10,8 @@ use comfy_table::{ContentArrangement, Table, presets};
 use command_host::{Failure, note};
 use kernel_host::{Gpu, GpuOptions, wgpu};
 use serde::Serialize;
-use zfinder::{AdapterChoice, AdapterKind, Detector, Encoding, Engine, RoiBatch, ZFinder};
+use zfinder::gpu::{AdapterChoice, AdapterKind};
+use zfinder::{Detector, Encoding, Engine, RoiBatch, ZFinder};
 use zfinder_io::AnswerDigest;
 
 use crate::bench::{CaseName, or_all, word};
@@ -102,7 +103,7 @@ impl Verify {
     /// Opens the GPUs of each adapter option once, because a driver has few devices for a process.
     fn gpus(&self) -> Result<Vec<Engine>, Failure> {
         let choices = if self.adapter.is_empty() {
-            let all = zfinder::adapters().map_err(zfinder::Error::from)?;
+            let all = zfinder::gpu::adapters().map_err(zfinder::Error::from)?;
             let hardware = all.iter().filter(|adapter| adapter.kind != AdapterKind::Software);
             hardware.map(|adapter| AdapterChoice::Index(adapter.index)).collect()
         } else {

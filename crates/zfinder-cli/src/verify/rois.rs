@@ -2,7 +2,8 @@
 //! additions, products and quotients alone, which IEEE 754 defines exactly, without functions of a
 //! mathematical library.
 
-use zfinder::{Detector, LayerKind, PhiWindow, RoiBatch, RoiDescriptor, RoiId, Spacepoint};
+use zfinder::detector::LayerKind;
+use zfinder::{Detector, PhiWindow, RoiBatch, RoiDescriptor, RoiId, Spacepoint};
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 struct SplitMix(u64);

@@ -218,13 +218,13 @@ fn no_adapter_ends_with_3() {
 /// `all` selects all hardware adapters, or all software adapters without one.
 #[test]
 fn all_adapters_are_all_hardware_and_several_can_be_named() {
-    let adapters = zfinder::adapters().expect("the list of adapters");
+    let adapters = zfinder::gpu::adapters().expect("the list of adapters");
     let dir = folder();
     let input = tracks(&dir);
     let arguments = ["find", &input, "--format", "csv"];
     let run = |more: &[&str]| zfinder(&[&arguments[..], more].concat());
     let output = run(&["--adapter", "all"]);
-    let hardware = adapters.iter().filter(|adapter| adapter.kind != zfinder::AdapterKind::Software).count();
+    let hardware = adapters.iter().filter(|adapter| adapter.kind != zfinder::gpu::AdapterKind::Software).count();
     if hardware > 0 {
         assert!(succeeded(output).starts_with("event_id"));
     } else if adapters.is_empty() {

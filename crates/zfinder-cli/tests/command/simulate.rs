@@ -30,7 +30,7 @@ fn found(rois: impl IntoIterator<Item = Roi>, detector: Detector) -> Vec<Option<
     let batch: RoiBatch = rois.into_iter().collect();
     let builder = ZFinder::builder(detector).config(Config::preset(Preset::Default)).engine(Engine::Cpu);
     let results = builder.build().and_then(|finder| finder.find_batch(&batch)).expect("answers");
-    results.iter().map(|roi| roi.vertices.first().map(|vertex| vertex.z_mm)).collect()
+    results.iter().map(|roi| roi.vertices().first().map(|vertex| vertex.z_mm)).collect()
 }
 
 fn events(simulation: &Simulation) -> Vec<SimulatedRoi> {

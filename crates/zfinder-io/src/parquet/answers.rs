@@ -3,12 +3,13 @@
 
 use std::path::Path;
 
-use zfinder::{RoiId, RoiResult, Status, Vertex};
+use zfinder::results::RoiSummary;
+use zfinder::{Results, RoiId, Status, Vertex};
 
 use super::column::{Column, Refused};
 use super::field::Wanted;
 use super::table::Table;
-use crate::answers::{Answers, status_of};
+use crate::answers::{self, Answers, status_of};
 use crate::error::Result;
 use column_names::quoted;
 
@@ -26,7 +27,7 @@ const NESTED: [&str; 4] = ["vertices.z_mm", "vertices.z_error_mm", "vertices.sig
 /// # Errors
 /// A file that is not Parquet, columns that are missing or of other types, nulls in required
 /// columns, an unknown status, and an RoI that occurs twice.
-pub(crate) fn read(path: &Path) -> Result<Vec<RoiResult>> {
+pub(crate) fn read(path: &Path) -> Result<Results> {
     let mut table = Table::open(path)?;
     let has = |table: &Table, name: &str| table.names().any(|there| there == name);
     let is_nested = has(&table, NESTED[0]);
@@ -59,7 +60,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<RoiResult>> {
             batch.read(column, of_vertices).and_then(|()| batch.add_to(&mut answers, table.column(z), is_nested));
         added.map_err(|(column, refused)| table.refuse(column, refused))?;
     }
-    Ok(answers.rois)
+    Ok(answers.results)
 }
 
 type Refusal = (&'static str, Refused);
@@ -110,7 +111,7 @@ impl Batch {
             let [z_mm, z_error_mm, significance, rank] =
                 self.of_vertices.each_ref().map(|column| column.get(at).copied().flatten());
             let (z_error_mm, rank) = (z_error_mm.unwrap_or(0.0), rank.unwrap_or(0.0));
-            z_mm.map(|z_mm| Vertex { z_mm, z_error_mm, significance, rank, ..Vertex::default() })
+            z_mm.map(|z_mm| answers::vertex(z_mm, z_error_mm, significance, rank))
         };
         for (row, &event_id) in self.event.iter().enumerate() {
             let id = RoiId { event_id, roi_id: self.roi.get(row).copied().unwrap_or(0) };
@@ -121,14 +122,9 @@ impl Batch {
                     return Err((NESTED[0], (row, "holds a null; a value is expected".into())));
                 }
                 let without_status = if vertices.is_empty() { Status::NoPeak } else { Status::Ok };
-                answers.add_roi(RoiResult {
-                    id,
-                    vertices,
-                    status: status.unwrap_or(without_status),
-                    spacepoints: self.spacepoints.get(row).map_or(0, |&number| number as usize),
-                    outside_window: 0,
-                    fallback: false,
-                })
+                let mut roi = RoiSummary::new(id, status.unwrap_or(without_status));
+                roi.spacepoints = self.spacepoints.get(row).copied().unwrap_or(0);
+                answers.add_roi(roi, vertices)
             } else {
                 answers.add_row(id, status, vertex(row))
             };

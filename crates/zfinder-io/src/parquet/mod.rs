@@ -25,7 +25,8 @@ mod zstd;
 use std::collections::HashMap;
 use std::path::Path;
 
-use zfinder::{Detector, RoiId, RoiResult, SeedObject};
+use zfinder::region::SeedObject;
+use zfinder::{Detector, Results, RoiId};
 
 use super::event::{Addressing, EventReader, ReadOptions};
 use super::truth::EventVertices;
@@ -116,7 +117,7 @@ pub(super) fn read_objects(path: &Path) -> Result<HashMap<u64, Vec<SeedObject>>>
 ///
 /// # Errors
 /// A file that is not Parquet, and one without the columns of answers.
-pub(super) fn read_answers(path: &Path) -> Result<Vec<RoiResult>> {
+pub(super) fn read_answers(path: &Path) -> Result<Results> {
     #[cfg(feature = "parquet")]
     let answers = answers::read(path);
     #[cfg(not(feature = "parquet"))]

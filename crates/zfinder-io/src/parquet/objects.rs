@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use zfinder::{ObjectKind, SeedObject};
+use zfinder::region::{ObjectKind, SeedObject};
 
 use super::column::Refused;
 use super::field::Wanted;

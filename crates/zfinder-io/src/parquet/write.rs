@@ -19,6 +19,7 @@ use crate::{Provenance, SpacepointWriter};
 use zfinder::RoiResult;
 use zfinder::RoiView;
 use zfinder::Status;
+use zfinder::results::RoiSummary;
 
 /// Approximate number of values of a column in a row group. They are kept in memory, because a row
 /// group is written column by column.
@@ -235,10 +236,12 @@ impl<T> Optional<T> {
 ///
 /// ```
 /// use zfinder_io::ParquetVertices;
-/// use zfinder::RoiResult;
+/// use zfinder::results::RoiSummary;
+/// let mut results = zfinder::Results::new();
+/// results.push(RoiSummary::default(), []);
 /// let mut file = Vec::new();
 /// let mut writer = ParquetVertices::new(&mut file, "vertices.parquet".as_ref())?;
-/// writer.write(&RoiResult::default())?;
+/// writer.write(results.roi(0))?;
 /// writer.finish()?;
 /// assert!(file.ends_with(b"PAR1"));
 /// # Ok::<(), zfinder_io::Error>(())
@@ -286,21 +289,23 @@ impl<W: Write + Send> ParquetVertices<W> {
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn write(&mut self, result: &RoiResult) -> Result<()> {
-        let found = result.vertices.iter().map(Some).chain(result.vertices.is_empty().then_some(None));
+    pub fn write(&mut self, result: RoiResult<'_>) -> Result<()> {
+        let RoiSummary { id, status, is_fallback, .. } = result.summary();
+        let vertices = result.vertices();
+        let found = vertices.iter().map(Some).chain(vertices.is_empty().then_some(None));
         for (number, vertex) in found.enumerate() {
             let rows = &mut self.rows;
-            rows.event.push(result.id.event_id.cast_signed());
-            rows.roi.push(result.id.roi_id.cast_signed());
+            rows.event.push(id.event_id.cast_signed());
+            rows.roi.push(id.roi_id.cast_signed());
             rows.vertex.push(vertex.map(|_| number as i32));
             rows.z.push(vertex.map(|vertex| vertex.z_mm));
             rows.weight.push(vertex.map(|vertex| vertex.weight));
-            rows.status.push(result.status);
+            rows.status.push(status);
             rows.z_error.push(vertex.map(|vertex| vertex.z_error_mm));
             rows.significance.push(vertex.and_then(|vertex| vertex.significance));
             rows.background.push(vertex.and_then(|vertex| vertex.background));
             rows.rank.push(vertex.map(|vertex| vertex.rank));
-            rows.fallback.push(result.fallback);
+            rows.fallback.push(is_fallback);
             if rows.event.len() >= ROW_GROUP {
                 self.write_group()?;
             }

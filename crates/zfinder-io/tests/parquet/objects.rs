@@ -1,7 +1,7 @@
 //! Objects of the hard scatter.
 
 use super::*;
-use zfinder::{ObjectKind, SeedObject};
+use zfinder::region::{ObjectKind, SeedObject};
 use zfinder_io::ObjectTable;
 
 fn object(eta: f64, phi: f64, et: f64, kind: ObjectKind) -> SeedObject {

@@ -5,7 +5,8 @@ use std::fs::File;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::schema::printer::print_schema;
-use zfinder::{Roi, RoiId, RoiResult, Status, Vertex};
+use zfinder::results::RoiSummary;
+use zfinder::{Results, Roi, RoiId, Status, Vertex};
 use zfinder_io::{ParquetSpacepoints, ParquetVertices, SpacepointWriter};
 use zfinder_testing::rois::rois;
 
@@ -56,25 +57,20 @@ fn spacepoints_are_written_in_the_standard_schema() {
 
 #[test]
 fn vertices_are_written_as_in_csv() {
-    let vertex = |z_mm, background| Vertex {
-        z_mm,
-        z_error_mm: 0.1,
-        weight: 30.0,
-        pairs: 30,
-        rank: 31.0,
-        significance: background,
-        background,
+    let vertex = |z_mm, background| {
+        let mut vertex = Vertex::at(z_mm);
+        (vertex.z_error_mm, vertex.weight, vertex.pairs, vertex.rank) = (0.1, 30.0, 30, 31.0);
+        (vertex.significance, vertex.background) = (background, background);
+        vertex
     };
-    let result = |event_id, vertices: Vec<Vertex>, status| RoiResult {
-        id: RoiId { event_id, roi_id: 2 },
-        vertices,
-        status,
-        spacepoints: 5,
-        outside_window: 0,
-        fallback: event_id == 2,
-    };
-    let results =
-        [result(1, vec![vertex(1.5, None), vertex(-2.5, Some(4.0))], Status::Ok), result(2, vec![], Status::NoPeak)];
+    let mut results = Results::new();
+    results.push(
+        RoiSummary::new(RoiId { event_id: 1, roi_id: 2 }, Status::Ok),
+        [vertex(1.5, None), vertex(-2.5, Some(4.0))],
+    );
+    let mut without = RoiSummary::new(RoiId { event_id: 2, roi_id: 2 }, Status::NoPeak);
+    without.is_fallback = true;
+    results.push(without, []);
     let dir = folder();
     let path = dir.path().join("vertices.parquet");
     let mut writer = ParquetVertices::new(File::create(&path).expect("a file"), &path).expect("a writer");

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use tokio_stream::StreamExt;
-use zfinder::{Columns, Preset, RoiBatch, RoiResult};
+use zfinder::{Columns, Preset, Results, RoiBatch};
 use zfinder_serve::proto::{InferTensorContents, ModelInferRequest};
 use zfinder_serve::{Model, Options, Server, decode_point, encode_point};
 use zfinder_testing::engines::on_shared_device;
@@ -38,7 +38,7 @@ fn every_preset(options: Options, place: &str) {
 }
 
 /// Requests that carry the same RoIs in other forms: name, request, the library's answers.
-fn other_ways(sample: &Sample, model: &str, preset: Preset) -> Vec<(&'static str, ModelInferRequest, Vec<RoiResult>)> {
+fn other_ways(sample: &Sample, model: &str, preset: Preset) -> Vec<(&'static str, ModelInferRequest, Results)> {
     let mut ways = Vec::new();
     let tensors = sample.tensors();
     let rois = descriptors(sample.rois());
@@ -97,7 +97,7 @@ fn other_ways(sample: &Sample, model: &str, preset: Preset) -> Vec<(&'static str
     described.push(tensor("PHI_WINDOW", "FP32", &[rois.len(), 2], windows.iter().map(|value| value.to_le_bytes())));
     described.push(tensor("ETA", "FP64", &[rois.len()], eta.iter().map(|value| value.to_le_bytes())));
     described.push(tensor("Z_RANGE", "FP64", &[rois.len(), 2], z_ranges.iter().map(|value| value.to_le_bytes())));
-    let mut batch = RoiBatch::single();
+    let mut batch = RoiBatch::with_f32();
     let columns = Columns::cylindrical(&sample.rho, &sample.phi, &sample.z, &sample.layer).unwrap();
     batch.extend_columns(&descriptors, &sample.offsets, columns).unwrap();
     ways.push(("windows", request(model, described), find(preset, &batch)));
@@ -119,7 +119,7 @@ fn other_ways(sample: &Sample, model: &str, preset: Preset) -> Vec<(&'static str
     }
     ways.push(("typed contents", typed, sample.answers(preset)));
     // No RoI.
-    ways.push(("no RoI", Sample { offsets: vec![0], ..Sample::default() }.request(model), Vec::new()));
+    ways.push(("no RoI", Sample { offsets: vec![0], ..Sample::default() }.request(model), Results::new()));
     ways
 }
 
@@ -194,7 +194,7 @@ fn a_stream_answers_in_order_and_goes_on_after_a_refusal() {
                 assert!(answer.error_message.contains("no model `unknown`"), "{}", answer.error_message);
             } else {
                 assert_eq!(answer.error_message, "");
-                check_grpc("stream", &response, std::slice::from_ref(wanted));
+                check_grpc("stream", &response, &Results::from_iter([wanted]));
             }
         }
         assert!(answers.next().await.is_none());
@@ -221,7 +221,7 @@ pub(crate) fn binary_request(sample: &Sample, is_binary_output: bool) -> (Vec<u8
 }
 
 /// Checks every bit of an answer over HTTP with binary tensors, and returns its JSON.
-pub(crate) fn check_binary(place: &str, length: usize, answer: &[u8], wanted: &[RoiResult]) -> serde_json::Value {
+pub(crate) fn check_binary(place: &str, length: usize, answer: &[u8], wanted: &Results) -> serde_json::Value {
     let (json, mut bytes) = answer.split_at(length);
     let json: serde_json::Value = serde_json::from_slice(json).unwrap();
     let mut columns = std::collections::HashMap::new();
@@ -301,6 +301,6 @@ fn http_in_bytes_and_in_json() {
     let outputs = json["outputs"].as_array().unwrap();
     let z = outputs.iter().find(|output| output["name"] == "Z").unwrap()["data"].as_array().unwrap();
     let z: Vec<u64> = z.iter().map(|z| z.as_f64().unwrap().to_bits()).collect();
-    let all: Vec<u64> = wanted.iter().flat_map(|result| &result.vertices).map(|vertex| vertex.z_mm.to_bits()).collect();
+    let all: Vec<u64> = wanted.vertices().z_mm().iter().map(|z| z.to_bits()).collect();
     assert_eq!(z, all);
 }

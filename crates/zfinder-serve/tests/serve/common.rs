@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 use zfinder::{
-    Columns, Config, Detector, Engine, Preset, RoiBatch, RoiDescriptor, RoiId, RoiResult, Spacepoint, ZFinder,
+    Columns, Config, Detector, Engine, Preset, Results, RoiBatch, RoiDescriptor, RoiId, RoiResult, Spacepoint, ZFinder,
 };
 use zfinder_serve::proto::grpc_inference_service_client::GrpcInferenceServiceClient;
 use zfinder_serve::proto::model_infer_request::{InferInputTensor, InferRequestedOutputTensor};
@@ -120,8 +120,8 @@ impl Sample {
     }
 
     /// Returns the library's answers.
-    pub(crate) fn answers(&self, preset: Preset) -> Vec<RoiResult> {
-        let mut batch = RoiBatch::single();
+    pub(crate) fn answers(&self, preset: Preset) -> Results {
+        let mut batch = RoiBatch::with_f32();
         let columns = Columns::cylindrical(&self.rho, &self.phi, &self.z, &self.layer).unwrap();
         batch.extend_columns(&descriptors(self.rois()), &self.offsets, columns).unwrap();
         find(preset, &batch)
@@ -133,7 +133,7 @@ pub(crate) fn descriptors(rois: usize) -> Vec<RoiDescriptor> {
     (0..rois as u64).map(|event| RoiDescriptor { id: id(event), ..RoiDescriptor::default() }).collect()
 }
 
-pub(crate) fn find(preset: Preset, batch: &RoiBatch) -> Vec<RoiResult> {
+pub(crate) fn find(preset: Preset, batch: &RoiBatch) -> Results {
     let finder =
         ZFinder::builder(Detector::atlas2010()).config(Config::preset(preset)).engine(Engine::Cpu).build().unwrap();
     finder.find_batch(batch).unwrap()
@@ -170,36 +170,31 @@ fn words<const N: usize, T>(bytes: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T>
 }
 
 /// Checks every bit of an answer. `get` returns the bytes of an output.
-pub(crate) fn check<'a>(place: &str, get: impl Fn(&str) -> &'a [u8], wanted: &[RoiResult]) {
-    let of_rois = |value: fn(&RoiResult) -> u64| wanted.iter().map(value).collect::<Vec<_>>();
-    let counts: Vec<u64> = words(get("COUNTS"), u32::from_le_bytes).into_iter().map(u64::from).collect();
-    assert_eq!(counts, of_rois(|result| result.vertices.len() as u64), "{place}");
-    assert_eq!(words(get("SPACEPOINTS"), u64::from_le_bytes), of_rois(|result| result.spacepoints as u64), "{place}");
-    let outside = of_rois(|result| result.outside_window as u64);
-    assert_eq!(words(get("OUTSIDE_WINDOW"), u64::from_le_bytes), outside, "{place}");
+pub(crate) fn check<'a>(place: &str, get: impl Fn(&str) -> &'a [u8], wanted: &Results) {
+    let counts = wanted.iter().map(|roi| roi.vertices().len() as u32).collect::<Vec<_>>();
+    assert_eq!(words(get("COUNTS"), u32::from_le_bytes), counts, "{place}");
+    assert_eq!(words(get("SPACEPOINTS"), u64::from_le_bytes), wanted.spacepoint_counts(), "{place}");
+    assert_eq!(words(get("OUTSIDE_WINDOW"), u64::from_le_bytes), wanted.outside_window(), "{place}");
     let status = ["ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded"];
-    let status = |result: &RoiResult| status.iter().position(|word| *word == result.status.as_str()).unwrap() as u8;
+    let status = |roi: RoiResult<'_>| status.iter().position(|word| *word == roi.status().as_str()).unwrap() as u8;
     assert_eq!(get("STATUS"), wanted.iter().map(status).collect::<Vec<_>>(), "{place}");
-    let fallback = wanted.iter().map(|result| u8::from(result.fallback)).collect::<Vec<_>>();
-    assert_eq!(get("FALLBACK"), fallback, "{place}");
-    let vertices: Vec<_> = wanted.iter().flat_map(|result| &result.vertices).collect();
-    let pairs: Vec<u64> = vertices.iter().map(|vertex| vertex.pairs).collect();
-    assert_eq!(words(get("PAIRS"), u64::from_le_bytes), pairs, "{place}");
-    let known = |value: Option<f64>| value.unwrap_or(f64::NAN);
+    assert_eq!(get("FALLBACK"), wanted.is_fallback().iter().map(|&is| u8::from(is)).collect::<Vec<_>>(), "{place}");
+    let vertices = wanted.vertices();
+    assert_eq!(words(get("PAIRS"), u64::from_le_bytes), vertices.pairs(), "{place}");
     for (name, values) in [
-        ("Z", vertices.iter().map(|vertex| vertex.z_mm).collect::<Vec<_>>()),
-        ("Z_ERROR", vertices.iter().map(|vertex| vertex.z_error_mm).collect()),
-        ("WEIGHT", vertices.iter().map(|vertex| vertex.weight).collect()),
-        ("RANK", vertices.iter().map(|vertex| vertex.rank).collect()),
-        ("SIGNIFICANCE", vertices.iter().map(|vertex| known(vertex.significance)).collect()),
-        ("BACKGROUND", vertices.iter().map(|vertex| known(vertex.background)).collect()),
+        ("Z", vertices.z_mm()),
+        ("Z_ERROR", vertices.z_error_mm()),
+        ("WEIGHT", vertices.weight()),
+        ("RANK", vertices.rank()),
+        ("SIGNIFICANCE", vertices.significance()),
+        ("BACKGROUND", vertices.background()),
     ] {
-        let values: Vec<u64> = values.into_iter().map(f64::to_bits).collect();
+        let values: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
         assert_eq!(words(get(name), u64::from_le_bytes), values, "{place}, {name}");
     }
 }
 
-pub(crate) fn check_grpc(place: &str, response: &ModelInferResponse, wanted: &[RoiResult]) {
+pub(crate) fn check_grpc(place: &str, response: &ModelInferResponse, wanted: &Results) {
     check(place, |name| output(response, name), wanted);
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tonic::Code;
-use zfinder::{AdapterChoice, Engine, Preset};
+use zfinder::gpu::{AdapterChoice, kernel_host};
+use zfinder::{Engine, Preset};
 use zfinder_serve::{Options, Server};
 use zfinder_testing::on_fast_adapters;
 
@@ -287,8 +288,7 @@ fn header(head: &str, name: &str) -> usize {
 fn the_cpu_answers_for_a_lost_device() {
     let Some(adapter) = on_fast_adapters().into_iter().next() else { return };
     let choice = AdapterChoice::Index(adapter.index);
-    let gpu =
-        zfinder::kernel_host::Gpu::new(&zfinder::kernel_host::GpuOptions { adapter: choice, ..Default::default() });
+    let gpu = kernel_host::Gpu::new(&kernel_host::GpuOptions { adapter: choice, ..Default::default() });
     let gpu = gpu.unwrap();
     let engine = Engine::Gpu(AdapterChoice::Open(gpu.clone()));
     let server = Server::start(Options { engine, ..options(&[Preset::Default]) }).unwrap();

@@ -11,7 +11,7 @@ use hyper::client::conn::{http1, http2};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
-use zfinder::{Preset, RoiResult};
+use zfinder::{Preset, Results};
 use zfinder_serve::proto::ModelInferResponse;
 use zfinder_serve::{Options, Server};
 
@@ -198,7 +198,7 @@ fn headers(case: &Case) -> Vec<u8> {
 }
 
 /// Sends many refused requests, then a good one.
-fn refused_then_answered(address: SocketAddr, case: &Case, good: &Case, wanted: &[RoiResult]) {
+fn refused_then_answered(address: SocketAddr, case: &Case, good: &Case, wanted: &Results) {
     let mut connection = LateConnection::open(address);
     for _ in 0..REFUSED {
         connection.ask(case);

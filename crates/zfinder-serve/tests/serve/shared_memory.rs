@@ -179,12 +179,7 @@ fn shared_memory_over_http() {
     let path = "/v2/models/zfinder-auto/infer";
     let (status, _, answer) = http(address, "POST", path, "", output_of(ROOM).as_bytes());
     assert_eq!(status, 200, "{}", String::from_utf8_lossy(&answer));
-    let wanted: Vec<u8> = sample
-        .answers(Preset::Auto)
-        .iter()
-        .flat_map(|result| &result.vertices)
-        .flat_map(|vertex| vertex.z_mm.to_le_bytes())
-        .collect();
+    let wanted: Vec<u8> = sample.answers(Preset::Auto).vertices().z_mm().iter().flat_map(|z| z.to_le_bytes()).collect();
     assert_eq!(std::fs::read(&output.path).unwrap()[..wanted.len()], wanted);
     let (status, _, answer) = http(address, "POST", path, "", output_of(3).as_bytes());
     assert!(status == 400 && String::from_utf8_lossy(&answer).contains("room for 3"));

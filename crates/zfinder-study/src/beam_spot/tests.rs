@@ -1,7 +1,8 @@
 use super::*;
 use crate::Error;
 use crate::simulate::{Geometry, Simulation};
-use zfinder::{Layer, LayerKind, Preset, Roi, Sensor, Spacepoint};
+use zfinder::detector::{Layer, LayerKind, Sensor};
+use zfinder::{Preset, Roi, Spacepoint};
 
 fn sample(rois: usize, geometry: Geometry) -> Simulation {
     let beam = Simulation { beam_sigma_x_mm: 0.015, beam_sigma_y_mm: 0.015, ..Simulation::lowlum() };

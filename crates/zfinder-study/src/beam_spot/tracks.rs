@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::f64::consts::{PI, TAU};
 
+use zfinder::detector::{LayerKind, Sensor};
 use zfinder::internals::normalised;
-use zfinder::{Config, Detector, LayerKind, PhiWindow, RoiView, Sensor};
+use zfinder::{Config, Detector, PhiWindow, RoiView};
 
 use super::BeamSpotFinder;
 use crate::error::{Error, Result};

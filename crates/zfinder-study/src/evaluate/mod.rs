@@ -40,22 +40,17 @@
 //!
 //! ```
 //! use zfinder_study::evaluate::{Evaluation, Options};
-//! use zfinder::{RoiId, RoiResult, Status, Vertex};
+//! use zfinder::results::RoiSummary;
+//! use zfinder::{Results, RoiId, Status, Vertex};
 //! use zfinder_io::TruthVertex;
 //!
-//! let vertex = Vertex { z_mm: 12.3, z_error_mm: 0.1, ..Vertex::default() };
-//! let id = RoiId { event_id: 0, roi_id: 0 };
-//! let result = RoiResult {
-//!     id,
-//!     vertices: vec![vertex],
-//!     status: Status::Ok,
-//!     spacepoints: 90,
-//!     outside_window: 0,
-//!     fallback: false,
-//! };
+//! let mut vertex = Vertex::at(12.3);
+//! vertex.z_error_mm = 0.1;
+//! let mut results = Results::new();
+//! results.push(RoiSummary::new(RoiId { event_id: 0, roi_id: 0 }, Status::Ok), [vertex]);
 //! let mut evaluation = Evaluation::new(Options::default());
 //! let truth = TruthVertex { z_mm: 12.5, is_hard_scatter: true, ..TruthVertex::default() };
-//! evaluation.add(&result, &[truth]);
+//! evaluation.add(results.roi(0), &[truth]);
 //! let figures = evaluation.figures();
 //! assert_eq!(figures.first.value, Some(1.0));
 //! assert!((figures.pull.mean.unwrap() + 2.0).abs() < 1e-9);
@@ -210,35 +205,35 @@ impl Evaluation {
 
     /// Adds an answer, with all true vertices of its event
     /// ([`TruthTable::vertices`](zfinder_io::TruthTable::vertices)).
-    pub fn add(&mut self, result: &RoiResult, truth: &[TruthVertex]) {
+    pub fn add(&mut self, result: RoiResult<'_>, truth: &[TruthVertex]) {
         let Some(primary) = primary_z(truth) else {
             self.without_truth += 1;
             return;
         };
         let within = |z: f64, true_z: f64| (z - true_z).abs() < self.options.within_mm;
-        let count = |is_so: &dyn Fn(f64) -> bool| result.vertices.iter().filter(|vertex| is_so(vertex.z_mm)).count();
-        let first = result.vertices.first().filter(|vertex| within(vertex.z_mm, primary));
+        let count = |is_so: &dyn Fn(f64) -> bool| result.vertices().iter().filter(|vertex| is_so(vertex.z_mm)).count();
+        let first = result.vertices().first().filter(|vertex| within(vertex.z_mm, primary));
         let others = || truth.iter().filter(|vertex| !vertex.is_hard_scatter);
         let nearest = others().map(|other| (other.z_mm - primary).abs()).min_by(f64::total_cmp);
-        let position = result.vertices.iter().position(|vertex| within(vertex.z_mm, primary));
+        let position = result.vertices().iter().position(|vertex| within(vertex.z_mm, primary));
         let matched = matches(result, truth, self.options.within_mm);
         self.vertices.add(result, truth, self.options.within_mm);
         self.seen.push(RoiRecord {
             true_vertices: truth.len() as u64,
-            spacepoints: result.spacepoints as u64,
+            spacepoints: result.summary().spacepoints,
             residual: first.map(|vertex| vertex.z_mm - primary),
             z_error_mm: first.map_or(0.0, |vertex| vertex.z_error_mm),
-            vertices: result.vertices.len() as u32,
+            vertices: result.vertices().len() as u32,
             on_primary: count(&|z| within(z, primary)) as u32,
             on_nothing: count(&|z| !truth.iter().any(|vertex| within(z, vertex.z_mm))) as u32,
             isolated: others().all(|other| (other.z_mm - primary).abs() > self.options.isolation_mm),
             matched,
             position: position.map(|position| position as u32 + 1),
-            significance: result.vertices.first().and_then(|vertex| vertex.significance),
+            significance: result.vertices().first().and_then(|vertex| vertex.significance),
             rank_ratio: rank_ratio(result),
             primary: primary_of(truth, nearest),
         });
-        *self.statuses.entry(Status::as_str(result.status)).or_default() += 1;
+        *self.statuses.entry(Status::as_str(result.status())).or_default() += 1;
     }
 
     /// Returns the number of RoIs with a primary vertex in the truth.
@@ -305,10 +300,10 @@ impl Evaluation {
 
 /// Returns the number of matched pairs of a found and a true vertex: in the order found, each takes
 /// the nearest free true vertex within the distance.
-fn matches(result: &RoiResult, truth: &[TruthVertex], within_mm: f64) -> u32 {
+fn matches(result: RoiResult<'_>, truth: &[TruthVertex], within_mm: f64) -> u32 {
     let mut is_free = vec![true; truth.len()];
     let mut matched = 0;
-    for vertex in &result.vertices {
+    for vertex in result.vertices().iter() {
         let distance = |index: &usize| (vertex.z_mm - truth[*index].z_mm).abs();
         let near = (0..truth.len()).filter(|index| is_free[*index] && distance(index) < within_mm);
         if let Some(nearest) = near.min_by(|a, b| distance(a).total_cmp(&distance(b))) {
@@ -320,9 +315,9 @@ fn matches(result: &RoiResult, truth: &[TruthVertex], within_mm: f64) -> u32 {
 }
 
 /// Returns the rank of the first vertex over that of the second.
-fn rank_ratio(result: &RoiResult) -> Option<f64> {
-    let first = result.vertices.first()?;
-    Some(result.vertices.get(1).map_or(f64::INFINITY, |second| first.rank / second.rank))
+fn rank_ratio(result: RoiResult<'_>) -> Option<f64> {
+    let first = result.vertices().first()?;
+    Some(result.vertices().get(1).map_or(f64::INFINITY, |second| first.rank / second.rank))
         .filter(|ratio| !ratio.is_nan())
 }
 

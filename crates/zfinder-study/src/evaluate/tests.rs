@@ -1,20 +1,26 @@
 use approx::assert_abs_diff_eq;
 
 use super::*;
-use zfinder::RoiId;
-use zfinder::Vertex;
+use zfinder::results::RoiSummary;
+use zfinder::{Results, RoiId, Vertex};
 
 /// Returns an answer with vertices (z, error).
-fn answer(vertices: &[(f64, f64)], spacepoints: usize) -> RoiResult {
-    let vertex = |&(z_mm, z_error_mm): &(f64, f64)| Vertex { z_mm, z_error_mm, ..Vertex::default() };
-    RoiResult {
-        id: RoiId { event_id: 0, roi_id: 0 },
-        vertices: vertices.iter().map(vertex).collect(),
-        status: if vertices.is_empty() { Status::NoPeak } else { Status::Ok },
-        spacepoints,
-        outside_window: 3,
-        fallback: false,
-    }
+fn answer(vertices: &[(f64, f64)], spacepoints: u64) -> Results {
+    let vertex = |&(z_mm, z_error_mm): &(f64, f64)| {
+        let mut vertex = Vertex::at(z_mm);
+        vertex.z_error_mm = z_error_mm;
+        vertex
+    };
+    results(vertices.iter().map(vertex), spacepoints)
+}
+
+fn results(vertices: impl ExactSizeIterator<Item = Vertex>, spacepoints: u64) -> Results {
+    let status = if vertices.len() == 0 { Status::NoPeak } else { Status::Ok };
+    let mut summary = RoiSummary::new(RoiId { event_id: 0, roi_id: 0 }, status);
+    (summary.spacepoints, summary.outside_window) = (spacepoints, 3);
+    let mut results = Results::new();
+    results.push(summary, vertices);
+    results
 }
 
 /// Returns true vertices, the primary first.
@@ -27,17 +33,17 @@ fn truth(z: &[f64]) -> Vec<TruthVertex> {
 fn six() -> Evaluation {
     let mut evaluation = Evaluation::new(Options::default());
     // Correct, with a pile-up vertex and a false one.
-    evaluation.add(&answer(&[(10.2, 0.1), (30.4, 0.1), (50.0, 0.1)], 100), &truth(&[10.0, 30.0, 31.5]));
+    evaluation.add(answer(&[(10.2, 0.1), (30.4, 0.1), (50.0, 0.1)], 100).roi(0), &truth(&[10.0, 30.0, 31.5]));
     // Pile-up first; close.
-    evaluation.add(&answer(&[(5.1, 0.1), (-0.4, 0.2)], 200), &truth(&[0.0, 5.0]));
+    evaluation.add(answer(&[(5.1, 0.1), (-0.4, 0.2)], 200).roi(0), &truth(&[0.0, 5.0]));
     // Split.
-    evaluation.add(&answer(&[(-20.3, 0.1), (-19.5, 0.1)], 300), &truth(&[-20.0]));
+    evaluation.add(answer(&[(-20.3, 0.1), (-19.5, 0.1)], 300).roi(0), &truth(&[-20.0]));
     // Nothing found; close, because the other vertex is not more than 10 mm away.
-    evaluation.add(&answer(&[], 5), &truth(&[7.0, 17.0]));
+    evaluation.add(answer(&[], 5).roi(0), &truth(&[7.0, 17.0]));
     // False, because the distance is not below 1 mm.
-    evaluation.add(&answer(&[(2.0, 0.1)], 400), &truth(&[1.0, 40.0]));
+    evaluation.add(answer(&[(2.0, 0.1)], 400).roi(0), &truth(&[1.0, 40.0]));
     // Correct, with an error of 0.
-    evaluation.add(&answer(&[(1.5, 0.0)], 500), &truth(&[1.0]));
+    evaluation.add(answer(&[(1.5, 0.0)], 500).roi(0), &truth(&[1.0]));
     evaluation
 }
 
@@ -50,7 +56,7 @@ fn figures_are_those_of_the_definitions() {
     let mut evaluation = six();
     let of_pile_up = [TruthVertex::default()];
     for without_primary in [&[][..], &of_pile_up] {
-        evaluation.add(&answer(&[(0.0, 0.1)], 1), without_primary);
+        evaluation.add(answer(&[(0.0, 0.1)], 1).roi(0), without_primary);
     }
     let summary = evaluation.summary(None);
     assert_eq!((evaluation.rois(), summary.without_truth), (6, 2));
@@ -80,22 +86,23 @@ fn figures_are_those_of_the_definitions() {
 }
 
 /// Returns an answer with vertices (z, rank, significance).
-fn ranked(vertices: &[(f64, f64, f64)]) -> RoiResult {
-    let mut result = answer(&vertices.iter().map(|&(z, ..)| (z, 0.1)).collect::<Vec<_>>(), 1);
-    for (vertex, &(_, rank, significance)) in result.vertices.iter_mut().zip(vertices) {
-        (vertex.rank, vertex.significance) = (rank, Some(significance));
-    }
-    result
+fn ranked(vertices: &[(f64, f64, f64)]) -> Results {
+    let vertex = |&(z_mm, rank, significance): &(f64, f64, f64)| {
+        let mut vertex = Vertex::at(z_mm);
+        (vertex.z_error_mm, vertex.rank, vertex.significance) = (0.1, rank, Some(significance));
+        vertex
+    };
+    results(vertices.iter().map(vertex), 1)
 }
 
 /// Four RoIs with vertices 0 to 3 mm apart. First vertices are correct at significance 5 and 3, and
 /// wrong at 4 and 2.
 fn four() -> Evaluation {
     let mut evaluation = Evaluation::new(Options::default());
-    evaluation.add(&ranked(&[(10.2, 8.0, 5.0), (10.4, 2.0, 1.5)]), &truth(&[10.0, 30.0]));
-    evaluation.add(&ranked(&[(5.1, 6.0, 4.0), (-0.4, 5.0, 2.5), (60.0, 1.0, 0.5)]), &truth(&[0.0, 5.0]));
-    evaluation.add(&ranked(&[(-20.3, 7.0, 3.0)]), &truth(&[-20.0, -17.5, 80.0]));
-    evaluation.add(&ranked(&[(50.0, 3.0, 2.0)]), &truth(&[0.0]));
+    evaluation.add(ranked(&[(10.2, 8.0, 5.0), (10.4, 2.0, 1.5)]).roi(0), &truth(&[10.0, 30.0]));
+    evaluation.add(ranked(&[(5.1, 6.0, 4.0), (-0.4, 5.0, 2.5), (60.0, 1.0, 0.5)]).roi(0), &truth(&[0.0, 5.0]));
+    evaluation.add(ranked(&[(-20.3, 7.0, 3.0)]).roi(0), &truth(&[-20.0, -17.5, 80.0]));
+    evaluation.add(ranked(&[(50.0, 3.0, 2.0)]).roi(0), &truth(&[0.0]));
     evaluation
 }
 
@@ -122,7 +129,7 @@ fn roc_areas_count_pairs_of_right_and_wrong() {
     let curve = evaluation.summary(None).vertices.roc_significance;
     assert_eq!(curve, [[0.0, 0.0], [0.0, 0.5], [0.5, 0.5], [0.5, 1.0], [1.0, 1.0]]);
     let mut all_right = Evaluation::new(Options::default());
-    all_right.add(&ranked(&[(0.0, 1.0, 1.0)]), &truth(&[0.0]));
+    all_right.add(ranked(&[(0.0, 1.0, 1.0)]).roi(0), &truth(&[0.0]));
     assert_eq!(
         (all_right.figures().roc_significance, all_right.summary(None).vertices.roc_significance),
         (None, vec![])
@@ -134,7 +141,7 @@ fn long_roc_curves_are_thinned() {
     let mut evaluation = Evaluation::new(Options::default());
     for number in 0..2_000 {
         let z = if number % 2 == 0 { 0.0 } else { 50.0 };
-        evaluation.add(&ranked(&[(z, 1.0, f64::from(number))]), &truth(&[0.0]));
+        evaluation.add(ranked(&[(z, 1.0, f64::from(number))]).roi(0), &truth(&[0.0]));
     }
     let curve = evaluation.summary(None).vertices.roc_significance;
     assert_eq!((curve.len(), curve[0], curve[500]), (501, [0.0, 0.0], [1.0, 1.0]));
@@ -168,7 +175,7 @@ fn figures_are_shown_against_what_truth_knows_of_the_primary() {
             leading_pt_gev: (number < 10).then_some(0.5 * f64::from(number)),
         };
         let other = TruthVertex { z_mm: 0.1 * f64::from(number), ..TruthVertex::default() };
-        evaluation.add(&answer(&[(0.2, 0.1)], 1), &[other, primary]);
+        evaluation.add(answer(&[(0.2, 0.1)], 1).roi(0), &[other, primary]);
     }
     let ends = |by| evaluation.binning(by, Some(2)).bins.iter().map(|bin| (bin.low, bin.high)).collect::<Vec<_>>();
     assert_eq!(ends(By::Tracks), [(0, 9), (10, 19)]);
@@ -184,8 +191,8 @@ fn figures_are_shown_against_what_truth_knows_of_the_primary() {
 #[test]
 fn lengths_are_options() {
     let mut evaluation = Evaluation::new(Options { within_mm: 0.25, isolation_mm: 3.0 });
-    evaluation.add(&answer(&[(0.2, 0.1)], 1), &truth(&[0.0, 5.0]));
-    evaluation.add(&answer(&[(0.3, 0.1)], 1), &truth(&[0.0, 2.0]));
+    evaluation.add(answer(&[(0.2, 0.1)], 1).roi(0), &truth(&[0.0, 5.0]));
+    evaluation.add(answer(&[(0.3, 0.1)], 1).roi(0), &truth(&[0.0, 2.0]));
     let figures = evaluation.figures();
     assert_eq!([figures.first, figures.isolated.first, figures.close.first].map(counts), [(1, 2), (1, 1), (0, 1)]);
 }
@@ -193,7 +200,7 @@ fn lengths_are_options() {
 #[test]
 fn where_truth_has_no_pile_up_its_vertices_are_false_and_all_primaries_isolated() {
     let mut evaluation = Evaluation::new(Options::default());
-    evaluation.add(&answer(&[(0.2, 0.1), (5.0, 0.1)], 1), &truth(&[0.0]));
+    evaluation.add(answer(&[(0.2, 0.1), (5.0, 0.1)], 1).roi(0), &truth(&[0.0]));
     let figures = evaluation.figures();
     assert_eq!([figures.false_vertices, figures.pile_up_vertices].map(counts), [(1, 2), (0, 2)]);
     assert_eq!([figures.isolated.first, figures.close.first].map(counts), [(1, 1), (0, 0)]);
@@ -250,12 +257,12 @@ fn bins_hold_as_many_rois_each() {
     assert_eq!(first(&evaluation), [(1, 2), (1, 2), (1, 2)]);
     // Values beyond all bins are in the nearest bin.
     let mut other = Evaluation::new(Options::default());
-    other.add(&answer(&[(0.0, 0.1)], 1), &truth(&[0.0]));
-    other.add(&answer(&[(0.0, 0.1)], 9999), &truth(&[0.0]));
+    other.add(answer(&[(0.0, 0.1)], 1).roi(0), &truth(&[0.0]));
+    other.add(answer(&[(0.0, 0.1)], 9999).roi(0), &truth(&[0.0]));
     assert_eq!(first(&other), [(1, 1), (0, 0), (1, 1)]);
 
     let mut many = Evaluation::new(Options::default());
-    (0..100).for_each(|number| many.add(&answer(&[], number), &truth(&[0.0])));
+    (0..100).for_each(|number| many.add(answer(&[], number).roi(0), &truth(&[0.0])));
     let fives: Vec<Bin> = (0..5).map(|number| bin(20 * number, 20 * number + 19)).collect();
     assert_eq!(many.binning(By::Spacepoints, None).bins, fives);
 }

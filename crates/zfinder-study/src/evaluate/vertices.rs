@@ -40,9 +40,9 @@ impl Default for VertexCounts {
 }
 
 impl VertexCounts {
-    pub(super) fn add(&mut self, result: &RoiResult, truth: &[TruthVertex], within_mm: f64) {
+    pub(super) fn add(&mut self, result: RoiResult<'_>, truth: &[TruthVertex], within_mm: f64) {
         self.rois += 1;
-        let z: Vec<f64> = result.vertices.iter().map(|vertex| vertex.z_mm).collect();
+        let z = result.vertices().z_mm();
         for (number, a) in z.iter().enumerate() {
             for b in &z[number + 1..] {
                 let bin = (a - b).abs() / MOST_DISTANCE_MM * DISTANCES as f64;
@@ -52,7 +52,7 @@ impl VertexCounts {
             }
         }
         let is_near = |z: f64, vertex: &TruthVertex| (z - vertex.z_mm).abs() < within_mm;
-        for vertex in &result.vertices {
+        for vertex in result.vertices().iter() {
             let is_false = !truth.iter().any(|one| is_near(vertex.z_mm, one));
             self.significances.extend(vertex.significance.map(|significance| (significance, is_false)));
         }

@@ -1,8 +1,9 @@
 //! Plots an event in r-z.
 
 use hep_figure::{Axis, Colour, Entry, Figure, Key, Layer, Line, Marker, Panel, Point, Symbol};
+use zfinder::Detector;
 use zfinder::Spacepoint;
-use zfinder::{Detector, LayerKind};
+use zfinder::detector::LayerKind;
 use zfinder_io::TruthVertex;
 
 use super::marks::{found, of_truth, title, truth_entries};
@@ -171,7 +172,7 @@ impl Drawing<'_> {
             let points = those.filter_map(|vertex| at(vertex.z_mm, below)).collect();
             layers.push(Layer::Points(points, of_truth(is_hard_scatter)));
         }
-        let vertices = self.inspection.result.vertices.iter();
+        let vertices = self.inspection.vertices();
         layers.push(Layer::Points(vertices.filter_map(|vertex| at(vertex.z_mm, above)).collect(), found()));
     }
 

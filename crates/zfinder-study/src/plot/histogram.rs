@@ -116,7 +116,7 @@ impl Drawing<'_> {
             let points = those.map(|vertex| Point::new(vertex.z_mm, 0.5 * foot)).collect();
             layers.push(Layer::Points(points, of_truth(is_hard_scatter)));
         }
-        let vertices = || self.inspection.result.vertices.iter().map(|vertex| vertex.z_mm).enumerate();
+        let vertices = || self.inspection.vertices().map(|vertex| vertex.z_mm).enumerate();
         let height = 1.07 * top;
         layers.push(Layer::Points(vertices().map(|(_, z)| Point::new(z, height)).collect(), found()));
         layers.push(Layer::Labels(vertices().map(|(number, z)| ((z, height), number.to_string())).collect()));

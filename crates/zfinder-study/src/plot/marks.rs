@@ -27,13 +27,13 @@ pub(super) fn truth_entries(truth: &[TruthVertex]) -> Vec<Entry> {
 }
 
 pub(super) fn title(inspection: &Inspection, truth: &[TruthVertex]) -> String {
-    let result = &inspection.result;
+    let (summary, found) = (&inspection.summary, inspection.vertices().len());
     let mut title = format!(
         "event {}, RoI {}: {} spacepoints, {} found",
-        result.id.event_id,
-        result.id.roi_id,
-        result.spacepoints,
-        match result.vertices.len() {
+        summary.id.event_id,
+        summary.id.roi_id,
+        summary.spacepoints,
+        match found {
             1 => "1 vertex".to_owned(),
             number => format!("{number} vertices"),
         }
@@ -41,8 +41,8 @@ pub(super) fn title(inspection: &Inspection, truth: &[TruthVertex]) -> String {
     if !truth.is_empty() {
         title.push_str(&format!(", {} true", truth.len()));
     }
-    if result.vertices.is_empty() {
-        title.push_str(&format!(" (status {})", result.status));
+    if found == 0 {
+        title.push_str(&format!(" (status {})", summary.status));
     }
     title.push_str(&format!("; {}", inspection.configuration));
     title

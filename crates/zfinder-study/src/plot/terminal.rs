@@ -2,6 +2,7 @@
 
 use crate::inspect::{Inspection, ZHistogram};
 use zfinder::RoiResult;
+use zfinder::results::RoiSummary;
 use zfinder_io::TruthVertex;
 
 /// Columns of the histogram. The scale takes the rest of 80.
@@ -16,12 +17,9 @@ const TICKS: f64 = 4.0;
 /// Draws the histogram of an RoI in 80 columns, with a line for the vertices of `result`, of any
 /// engine, and a line for the true vertices. Like the search for peaks, the height of a column is
 /// the largest sum of three bins that begin in it.
-pub fn terminal(inspection: &Inspection, result: &RoiResult, truth: &[TruthVertex]) -> String {
-    let id = result.id;
-    let mut text = format!(
-        "event {}, RoI {}: {} spacepoints, status {}\n",
-        id.event_id, id.roi_id, result.spacepoints, result.status
-    );
+pub fn terminal(inspection: &Inspection, result: RoiResult<'_>, truth: &[TruthVertex]) -> String {
+    let RoiSummary { id, spacepoints, status, .. } = result.summary();
+    let mut text = format!("event {}, RoI {}: {spacepoints} spacepoints, status {status}\n", id.event_id, id.roi_id);
     let histogram = inspection.histogram();
     if histogram.weights.len() < 3 {
         text.push_str("no histogram\n");
@@ -29,7 +27,7 @@ pub fn terminal(inspection: &Inspection, result: &RoiResult, truth: &[TruthVerte
     }
     let columns = Columns::new(&histogram);
     columns.draw(&mut text);
-    columns.mark(&mut text, "found", result.vertices.iter().map(|vertex| ('▲', vertex.z_mm)));
+    columns.mark(&mut text, "found", result.vertices().z_mm().iter().map(|&z_mm| ('▲', z_mm)));
     // The hard scatter is drawn last, so that it wins a shared column.
     let of = |hard: bool| truth.iter().filter(move |vertex| vertex.is_hard_scatter == hard);
     let [pile_up, hard] =

@@ -4,7 +4,8 @@ use super::*;
 use crate::evaluate::{self, By, Evaluation};
 use crate::inspect::Inspect;
 use zfinder::Detector;
-use zfinder::{Config, Engine, Preset, Roi, RoiId, RoiResult, Spacepoint, Status, Vertex, ZFinder};
+use zfinder::results::RoiSummary;
+use zfinder::{Config, Engine, Preset, Results, Roi, RoiId, Spacepoint, Status, Vertex, ZFinder};
 use zfinder_io::TruthVertex;
 
 /// Returns width and height from the header of a picture.
@@ -95,7 +96,7 @@ fn every_roi_can_be_drawn() {
                 assert_eq!(size(&drawn, format), (900, height));
                 let drawn = self::drawn(&event(&inspection, &pairs, finder.detector(), &truth), format);
                 assert_eq!(size(&drawn, format), (width, 600));
-                let text = terminal(&inspection, &inspection.result, &truth);
+                let text = terminal(&inspection, inspection.results().roi(0), &truth);
                 assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
                 assert_eq!(text.contains('▲'), !inspection.peaks.is_empty(), "{text}");
             }
@@ -119,7 +120,7 @@ fn the_terminal_shows_where_vertices_are() {
     let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Reference).build().expect("a finder");
     let roi = Roi { spacepoints: busy(30), ..Roi::default() };
     let inspection = finder.inspect(&roi).expect("an RoI");
-    let text = terminal(&inspection, &inspection.result, &truth());
+    let text = terminal(&inspection, inspection.results().roi(0), &truth());
     let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
     let line = |begins: &str| {
         let is_it = |line: &&Vec<char>| line.iter().collect::<String>().trim_start().starts_with(begins);
@@ -141,10 +142,11 @@ fn measured(residuals: &[f64]) -> Evaluation {
     let mut evaluation = Evaluation::new(evaluate::Options::default());
     for (event, &z_mm) in residuals.iter().enumerate() {
         let id = RoiId { event_id: event as u64, roi_id: 0 };
-        let vertices = vec![Vertex { z_mm, ..Vertex::default() }];
-        let result =
-            RoiResult { id, vertices, status: Status::Ok, spacepoints: 10 * event, outside_window: 0, fallback: false };
-        evaluation.add(&result, &[TruthVertex { is_hard_scatter: true, ..TruthVertex::default() }]);
+        let mut summary = RoiSummary::new(id, Status::Ok);
+        summary.spacepoints = 10 * event as u64;
+        let mut results = Results::new();
+        results.push(summary, [Vertex::at(z_mm)]);
+        evaluation.add(results.roi(0), &[TruthVertex { is_hard_scatter: true, ..TruthVertex::default() }]);
     }
     evaluation
 }

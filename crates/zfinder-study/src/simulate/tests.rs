@@ -18,7 +18,7 @@ fn edges(window: Option<PhiWindow>) -> (f64, f64) {
 /// Mean spacepoints of an RoI, rms over mean, and mean slices of 0.2 degrees.
 fn means(batch: &RoiBatch) -> (f64, f64, f64) {
     let rois = batch.len() as f64;
-    let mean = batch.spacepoints() as f64 / rois;
+    let mean = batch.count_spacepoints() as f64 / rois;
     let variance = batch.iter().map(|roi| (roi.len() as f64 - mean).powi(2)).sum::<f64>() / rois;
     let slices = batch.iter().map(|roi| (edges(roi.descriptor.window).1.to_degrees() / 0.2).ceil()).sum::<f64>() / rois;
     (mean, variance.sqrt() / mean, slices)
@@ -218,8 +218,8 @@ fn first_right(events: &[SimulatedRoi], config: Config, geometry: Geometry) -> u
     let builder = ZFinder::builder(geometry.detector()).config(config).engine(Engine::Cpu);
     let batch: RoiBatch = events.iter().map(|event| event.roi.clone()).collect();
     let found = builder.build().and_then(|finder| finder.find_batch(&batch)).expect("answers");
-    let right = |(roi, event): &(&RoiResult, &SimulatedRoi)| {
-        roi.vertices.first().is_some_and(|vertex| (vertex.z_mm - event.truth[0].z_mm).abs() < 1.0)
+    let right = |(roi, event): &(RoiResult<'_>, &SimulatedRoi)| {
+        roi.vertices().first().is_some_and(|vertex| (vertex.z_mm - event.truth[0].z_mm).abs() < 1.0)
     };
     found.iter().zip(events).filter(right).count()
 }
@@ -270,9 +270,10 @@ fn the_reference_engine_finds_the_hard_scatter() {
     for preset in [Preset::Thesis, Preset::Default] {
         let builder = ZFinder::builder(Detector::atlas2010()).config(Config::preset(preset)).engine(Engine::Reference);
         let found = builder.build().and_then(|finder| finder.find_batch(&batch)).expect("answers");
-        assert!(found.iter().all(|roi| roi.outside_window == 0));
+        assert!(found.iter().all(|roi| roi.summary().outside_window == 0));
         let near = |z: f64, truth: f64| (z - truth).abs() < 1.0;
-        let good = found.iter().zip(&truth).filter(|(roi, z)| roi.vertices.first().is_some_and(|v| near(v.z_mm, **z)));
+        let good =
+            found.iter().zip(&truth).filter(|(roi, z)| roi.vertices().first().is_some_and(|v| near(v.z_mm, **z)));
         let good = good.count();
         assert!(good >= 18, "{preset:?}: {good} of 20");
     }

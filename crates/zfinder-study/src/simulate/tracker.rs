@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use super::Geometry;
-use zfinder::{Detector, LayerKind, Sensor as SensorKind};
+use zfinder::Detector;
+use zfinder::detector::{LayerKind, Sensor as SensorKind};
 
 /// Resolution of a layer.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use zfinder::wgpu;
+use zfinder::gpu::wgpu;
 use zfinder::{Detector, Roi, Spacepoint, ZFinder};
 
 #[tokio::main(flavor = "current_thread")]
@@ -26,9 +26,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
             roi.spacepoints.push(Spacepoint { rho, phi, z: 12.5 + slope * rho, layer });
         }
     }
-    let result = finder.find_async(&roi).await?;
+    let results = finder.find_batch_async(&roi).await?;
 
-    let z = result.vertices[0].z_mm;
+    let z = results.vertices().z_mm()[0];
     println!("{}: z = {z:.3} mm", finder.description());
     assert!((z - 12.5).abs() < 0.01);
     Ok(())

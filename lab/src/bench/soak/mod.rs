@@ -15,9 +15,11 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use serde::Serialize;
 use zfinder::config::Triplets;
+use zfinder::gpu::AdapterChoice;
+use zfinder::thesis::Accumulate;
 use zfinder::{
-    Accumulate, AdapterChoice, Detector, Encoding, Engine, Precision, Roi, RoiResult, RoiView, Status, StreamOptions,
-    ZFinder, ZFinderBuilder,
+    Detector, Encoding, Engine, Precision, Results, Roi, RoiResult, RoiView, Status, StreamOptions, ZFinder,
+    ZFinderBuilder,
 };
 use zfinder_cli::bench::check::{Agreement, COMPACT_TRIPLETS, PEAKS, answer, compare, is_a_pair_beside, is_as_high};
 use zfinder_cli::bench::report::Adapter;
@@ -326,8 +328,8 @@ impl Soak<'_> {
             }
             _ => {
                 let results = first.batch.iter().map(|view| finder.find(&roi_of(view)));
-                let results: Vec<RoiResult> = results.collect::<zfinder::Result<_>>()?;
-                self.check(subject, &first, &results, soaked)?;
+                let results: Vec<Results> = results.collect::<zfinder::Result<_>>()?;
+                self.check(subject, &first, &results.iter().flatten().collect(), soaked)?;
             }
         }
         Ok(())
@@ -338,7 +340,7 @@ impl Soak<'_> {
         &self,
         subject: &SoakedCase,
         question: &RandomBatch,
-        results: &[RoiResult],
+        results: &Results,
         soaked: &mut SoakResult,
     ) -> Result<(), Failure> {
         let wrong = |message: String| {
@@ -356,7 +358,7 @@ impl Soak<'_> {
         }
         let checked: Vec<Result<Verdict, Failure>> = (0..results.len())
             .into_par_iter()
-            .map(|i| self.verdict(subject, question.batch.roi(i), question.kinds[i], &results[i], &wrong))
+            .map(|i| self.verdict(subject, question.batch.roi(i), question.kinds[i], results.roi(i), &wrong))
             .collect();
         let checked = checked.into_iter().collect::<Result<Vec<Verdict>, Failure>>()?;
         for (verdict, result) in checked.into_iter().zip(results) {
@@ -364,7 +366,7 @@ impl Soak<'_> {
         }
         soaked.batches += 1;
         soaked.rois += results.len() as u64;
-        soaked.spacepoints += question.batch.spacepoints() as u64;
+        soaked.spacepoints += question.batch.count_spacepoints() as u64;
         Ok(())
     }
 
@@ -373,20 +375,24 @@ impl Soak<'_> {
         subject: &SoakedCase,
         view: RoiView<'_>,
         kind: Kind,
-        found: &RoiResult,
+        found: RoiResult<'_>,
         wrong: &(dyn Fn(String) -> Failure + Sync),
     ) -> Result<Verdict, Failure> {
         let roi = roi_of(view);
-        let twin = subject.twin.find(&roi)?;
-        let id = found.id;
+        let (twin, reference) = (subject.twin.find(&roi)?, || subject.reference.find(&roi));
+        let twin = twin.roi(0);
+        let id = found.id();
         let place = || format!("RoI {} of {} spacepoints ({kind:?})", id.roi_id, roi.spacepoints.len());
-        let counts = |r: &RoiResult| (r.id, r.status, r.spacepoints, r.outside_window);
+        let counts = |r: RoiResult<'_>| (r.id(), r.status(), r.summary().spacepoints, r.summary().outside_window);
         // A reported lack of capacity is not a wrong answer.
-        if self.engine == EngineName::Gpu && found.status == Status::CapacityExceeded && found.status != twin.status {
+        if self.engine == EngineName::Gpu
+            && found.status() == Status::CapacityExceeded
+            && found.status() != twin.status()
+        {
             return Ok(Verdict { told: true, ..Verdict::default() });
         }
-        let identical = *found == twin;
-        if counts(found) != counts(&twin) || (!identical && self.exact && self.engine == EngineName::Cpu) {
+        let identical = found == twin;
+        if counts(found) != counts(twin) || (!identical && self.exact && self.engine == EngineName::Cpu) {
             return Err(wrong(format!("{}: {found:?}; the CPU engine on one thread: {twin:?}", place())));
         }
         if subject.case.is_extreme {
@@ -405,14 +411,14 @@ impl Soak<'_> {
         // In hostile RoIs, rounding may move many pairs at once: there the CPU engine and the GPU
         // check each other.
         let hostile = kind == Kind::Hostile && !identical;
-        let mut expected = if hostile { twin.clone() } else { subject.reference.find(&roi)? };
+        let mut expected = if hostile { [twin].into_iter().collect() } else { reference()? };
         let coarse = self.encoding == Encoding::Compact && config.triplets != Triplets::Off;
         let share = if coarse { COMPACT_TRIPLETS } else { 0.0 };
         let bin = config.z_bin_mm + config.z_bin_eta_coeff * roi.descriptor.eta.abs();
-        let mut compared = compare(found, &expected, bin, share);
+        let mut compared = compare(found, expected.roi(0), bin, share);
         if compared.is_none() && hostile {
-            expected = subject.reference.find(&roi)?;
-            compared = compare(found, &expected, bin, share);
+            expected = reference()?;
+            compared = compare(found, expected.roi(0), bin, share);
         }
         // With few spacepoints, more peaks than requested may be equal, or one pair may form a peak
         // with others.
@@ -421,8 +427,8 @@ impl Soak<'_> {
         }
         // A pair at a cut counts as rounding only if the same stages in f64 agree with the
         // reference engine.
-        if compared.is_none() && is_a_pair_beside(found, &expected, bin) {
-            let same = compare(&subject.unrounded.find(&roi)?, &expected, bin, 0.0);
+        if compared.is_none() && is_a_pair_beside(found, expected.roi(0), bin) {
+            let same = compare(subject.unrounded.find(&roi)?.roi(0), expected.roi(0), bin, 0.0);
             compared = same.filter(|&(agreement, weight, _)| agreement == Agreement::Same && weight == 0.0);
         }
         match compared {
@@ -433,8 +439,8 @@ impl Soak<'_> {
                     roi: id.roi_id,
                     kind,
                     spacepoints: roi.spacepoints.len(),
-                    found: format!("{:?}", found.vertices),
-                    cpu: format!("{:?}", twin.vertices),
+                    found: format!("{:?}", found.vertices()),
+                    cpu: format!("{:?}", twin.vertices()),
                 });
                 Ok(Verdict { identical, other_bits, agreement: Some(agreement), ..Verdict::default() })
             }
@@ -442,8 +448,8 @@ impl Soak<'_> {
                 "{}: {}; the CPU engine on one thread: {}; the reference engine: {}",
                 place(),
                 answer(found, 2),
-                answer(&twin, 2),
-                answer(&expected, 4)
+                answer(twin, 2),
+                answer(expected.roi(0), 4)
             ))),
         }
     }
@@ -461,9 +467,9 @@ struct Verdict {
 }
 
 impl SoakResult {
-    fn count(&mut self, verdict: Verdict, result: &RoiResult) {
-        self.vertices += result.vertices.len() as u64;
-        let status = result.status.to_string();
+    fn count(&mut self, verdict: Verdict, result: RoiResult<'_>) {
+        self.vertices += result.vertices().len() as u64;
+        let status = result.status().to_string();
         match self.statuses.iter_mut().find(|(name, _)| *name == status) {
             Some((_, count)) => *count += 1,
             None => self.statuses.push((status, 1)),

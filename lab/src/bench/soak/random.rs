@@ -68,9 +68,9 @@ impl RandomBatches {
         rng.set_stream(number);
         let mut making = BatchBuilder { rng, stock: self };
         let rois = MOST_ROIS.powf(making.rng.random_range(0.0..1.0)) as usize;
-        let batch = if making.rng.random_bool(0.5) { RoiBatch::single() } else { RoiBatch::new() };
+        let batch = if making.rng.random_bool(0.5) { RoiBatch::with_f32() } else { RoiBatch::new() };
         let mut question = RandomBatch { number, batch, kinds: Vec::new() };
-        while question.batch.len() < rois && question.batch.spacepoints() < MOST_SPACEPOINTS {
+        while question.batch.len() < rois && question.batch.count_spacepoints() < MOST_SPACEPOINTS {
             let (kind, mut roi) = making.roi();
             roi.descriptor.id = RoiId { event_id: number, roi_id: question.kinds.len() as u64 };
             question.batch.push(roi.descriptor, roi.spacepoints);

@@ -1,4 +1,5 @@
 use super::*;
+use zfinder::results::RoiSummary;
 use zfinder::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint, Vertex};
 
 /// Cases that earlier soaks stopped at: in f32 a pair is on the other side of a cut than in f64.
@@ -23,7 +24,7 @@ fn roundings_are_no_wrong_answers() {
         let edge = |finder: &ZFinder, slope: f64| {
             let weight = |beside: f64| {
                 let found = finder.find(&roi_with(slope, beside)).expect("an answer");
-                found.vertices.first().map_or(0.0, |vertex| vertex.weight)
+                found.vertices().first().map_or(0.0, |vertex| vertex.weight)
             };
             let (mut within, mut beyond) = (0.0, 50.0);
             assert!(weight(within) >= most && weight(beyond) < most, "{} to {}", weight(within), weight(beyond));
@@ -48,8 +49,8 @@ fn roundings_are_no_wrong_answers() {
         // The verdict must follow from one pair alone.
         let roi = roi_of(question.batch.roi(0));
         let expected = subject.reference.find(&roi).expect("an answer");
-        assert_eq!(compare(&results[0], &expected, subject.case.config.z_bin_mm, 0.0), None);
-        assert!(!is_as_high(&results[0], &subject.reference.inspect(&roi).expect("histograms").histograms));
+        assert_eq!(compare(results.roi(0), expected.roi(0), subject.case.config.z_bin_mm, 0.0), None);
+        assert!(!is_as_high(results.roi(0), &subject.reference.inspect(&roi).expect("histograms").histograms));
         assert!(soak.check(&rounded, &question, &results, &mut soaked).is_err(), "f64 has to say so");
     }
 }
@@ -81,9 +82,9 @@ fn wrong_answers_are_noticed() {
     let random = RandomBatches::new(soak.seed);
     let found = |question: &RandomBatch| subject.finder.find_batch(&question.batch).expect("answers");
     let mut batches = (0..).map(|number| random.batch(number)).map(|question| (found(&question), question));
-    let heavy = |result: &RoiResult| result.vertices.first().is_some_and(|vertex| vertex.weight > 9.0);
+    let heavy = |result: RoiResult<'_>| result.vertices().first().is_some_and(|vertex| vertex.weight > 9.0);
     let (results, question) = batches.find(|(results, _)| results.iter().any(heavy)).expect("a vertex");
-    let check = |soak: &Soak<'_>, results: &[RoiResult]| {
+    let check = |soak: &Soak<'_>, results: &Results| {
         let mut soaked = SoakResult::default();
         soak.check(&subject, &question, results, &mut soaked).map(|()| soaked)
     };
@@ -93,15 +94,21 @@ fn wrong_answers_are_noticed() {
 
     let at = results.iter().position(heavy).expect("a vertex");
     let gpu = Soak { engine: EngineName::Gpu, cases: &[], builder: soak.builder.clone(), ..soak };
-    let tampered = |change: fn(&mut Vertex)| {
-        let mut results = results.clone();
-        change(&mut results[at].vertices[0]);
-        results
+    let tampered = |change: fn(&mut RoiSummary, &mut Vertex)| {
+        let mut tampered = Results::new();
+        for (number, roi) in results.iter().enumerate() {
+            let (mut summary, mut vertices) = (roi.summary(), roi.vertices().iter().collect::<Vec<_>>());
+            if number == at {
+                change(&mut summary, &mut vertices[0]);
+            }
+            tampered.push(summary, vertices);
+        }
+        tampered
     };
     let is_wrong = |failure: &Failure| failure.code() == Some(Code::WrongAnswer);
     // A different bit is wrong on the CPU engine and rounding on a GPU; a millimetre is wrong on
     // both.
-    let bit = tampered(|vertex| vertex.z_mm = vertex.z_mm.next_up());
+    let bit = tampered(|_, vertex| vertex.z_mm = vertex.z_mm.next_up());
     let refused = check(&soak, &bit).map(drop).expect_err("a bit");
     assert!(is_wrong(&refused) && refused.to_string().contains("seed 7"), "{refused}");
     let rounded = check(&gpu, &bit).expect("a rounding");
@@ -109,18 +116,16 @@ fn wrong_answers_are_noticed() {
     assert_eq!((rounded.rounded, other.batch, other.roi), (1, question.number, at as u64));
     assert_eq!(
         (other.found.clone(), other.cpu.clone()),
-        (format!("{:?}", bit[at].vertices), format!("{:?}", results[at].vertices))
+        (format!("{:?}", bit.roi(at).vertices()), format!("{:?}", results.roi(at).vertices()))
     );
     let told = table::of(&rounded);
     assert!(told.contains(&format!("batch {}, RoI {at} of", question.number)) && told.contains(&other.found), "{told}");
-    let far = tampered(|vertex| vertex.z_mm += 1.0);
+    let far = tampered(|_, vertex| vertex.z_mm += 1.0);
     assert!(check(&gpu, &far).is_err_and(|failure| is_wrong(&failure)));
-    let mut told = results.clone();
-    told[at].status = Status::CapacityExceeded;
+    let told = tampered(|roi, _| roi.status = Status::CapacityExceeded);
     assert_eq!(check(&gpu, &told).map(|soaked| soaked.told).ok(), Some(1));
     assert!(check(&soak, &told).is_err());
-    let mut fewer = results.clone();
-    fewer[at].spacepoints -= 1;
+    let fewer = tampered(|roi, _| roi.spacepoints -= 1);
     assert!(check(&gpu, &fewer).is_err_and(|failure| is_wrong(&failure)));
-    assert!(check(&gpu, &results[1..]).is_err_and(|failure| is_wrong(&failure)));
+    assert!(check(&gpu, &results.iter().skip(1).collect()).is_err_and(|failure| is_wrong(&failure)));
 }

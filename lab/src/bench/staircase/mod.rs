@@ -7,15 +7,16 @@ use std::time::Instant;
 
 use command_host::Failure;
 use kernel_host::{AdapterChoice, AdapterKind, Gpu, wgpu};
+use zfinder::Precision;
 use zfinder::internals::{FilledRoi, ReferenceEngine};
-use zfinder::{Engine, Error, RoiBatch, ZFinder};
+use zfinder::{Engine, Error, Results, RoiBatch, ZFinder};
 use zfinder_cli::bench::report::median;
 use zfinder_cli::bench::sample::Sample;
 use zfinder_cli::bench::words::word;
 use zfinder_cli::bench::written;
 use zfinder_cli::engine::DesignName;
 use zfinder_cli::failure::WRONG_ANSWER;
-use zfinder_thesis_steps::{Precision, SlicedBatch, StepEngine, compare, staircase};
+use zfinder_thesis_steps::{SlicedBatch, StepEngine, compare, staircase};
 
 use super::LabBench;
 use report::{Flight, SampleStairs, StaircaseReport, StepReport};
@@ -139,7 +140,7 @@ impl LabBench {
             .config(SlicedBatch::config())
             .engine(Engine::Gpu(AdapterChoice::Index(gpu.summary().index)));
         let finder = design.apply(builder, None).build()?;
-        let mut results = Vec::new();
+        let mut results = Results::new();
         finder.find_batch_into(&load.rois, &mut results)?;
         let mut seconds = Vec::new();
         for _ in 0..self.staircase_rounds() {

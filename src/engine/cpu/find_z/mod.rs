@@ -27,7 +27,7 @@ use crate::engine::cpu::slice_spacepoints::{OuterSpacepoint, SlicedSpacepoints};
 use crate::engine::cpu::thirds::ThirdSpacepoints;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{TripletCuts, ZScale};
-use crate::options::Accumulate;
+use crate::thesis::Accumulate;
 
 /// Memory of find_z, reused by every call.
 #[derive(Debug)]

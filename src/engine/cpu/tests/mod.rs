@@ -20,8 +20,8 @@ use crate::engine::real::Real;
 use crate::engine::test_cases::cases;
 use crate::engine::twin;
 use crate::histogram::{CompareExchange, FixedPoint, HistogramPair, ZSum};
-use crate::options::Accumulate;
 use crate::spacepoint::{PhiWindow, Roi, RoiDescriptor, RoiView, Spacepoint};
+use crate::thesis::Accumulate;
 
 /// This machine's vectors, narrower ones, and none.
 fn arches() -> Vec<(&'static str, Arch)> {

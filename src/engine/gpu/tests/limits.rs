@@ -58,7 +58,7 @@ fn counts_up_to_the_last_are_exact() {
         let gpu = open(&adapter);
         for pairing in PAIRINGS {
             let (config, mut options) = pairing_options(pairing, Triplets::Off);
-            options.slices_per_histogram = options.slices_per_histogram.map(|_| 3);
+            options.thesis.slices_per_histogram = options.thesis.slices_per_histogram.map(|_| 3);
             let mut engine = build::<f32>(&gpu, &config, &options);
             let place = format!("{}, {pairing:?}", adapter.name);
             let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
@@ -114,16 +114,20 @@ fn walked_counts_up_to_the_last_are_exact() {
             let (config, options) = pairing_options(pairing, Triplets::Count);
             // Few bins leave room for spacepoints.
             let config = Config { z_bin_mm: 2.0, charge_aware, ..config };
-            let mut engine = build::<f32>(&gpu, &config, &EngineOptions { accumulate, ..options });
+            let mut engine = build::<f32>(
+                &gpu,
+                &config,
+                &EngineOptions { thesis: ThesisOptions { accumulate, ..options.thesis }, ..options },
+            );
             let place = format!("{}, {pairing:?}, {charge_aware}, {accumulate:?}", adapter.name);
             if accumulate == Fixed {
                 walked += u32::from(check_walk::<f32, FixedPoint>(&place, &mut engine, &batch));
             }
-            let found = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
+            let found = engine.answers(&batch);
             let found = found.unwrap_or_else(|error| panic!("{place}: {error}"));
-            let weight = |i: usize| found[i].vertices.first().map(|vertex| vertex.weight);
+            let weight = |i: usize| found.roi(i).vertices().first().map(|vertex| vertex.weight);
             assert_eq!([weight(0), weight(1), weight(2)], [Some(f64::from(MAX_COUNT)), None, Some(27.0)], "{place}");
-            assert_eq!(found[1].status, crate::Status::CapacityExceeded, "{place}");
+            assert_eq!(found.roi(1).status(), crate::Status::CapacityExceeded, "{place}");
         }
     }
     assert!(walked > 0 || adapters.is_empty(), "no adapter here has room for the walk");
@@ -144,7 +148,11 @@ fn weights_up_to_the_last_are_exact() {
             [(Pairing::ByLayer, Accumulate::Fixed), (Pairing::Numbered, Accumulate::CompareExchange)]
         {
             let (config, options) = pairing_options(pairing, Triplets::Count);
-            let mut engine = build::<f32>(&gpu, &config, &EngineOptions { accumulate, ..options });
+            let mut engine = build::<f32>(
+                &gpu,
+                &config,
+                &EngineOptions { thesis: ThesisOptions { accumulate, ..options.thesis }, ..options },
+            );
             let place = format!("{}, {pairing:?}", adapter.name);
             let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
             assert_eq!(flags(&stages), [0], "{place}");
@@ -200,7 +208,8 @@ fn work_beyond_a_dispatch_is_split() {
         for (triplets, slices_per_histogram) in
             [(Triplets::Off, None), (Triplets::Any, None), (Triplets::Off, numbered)]
         {
-            let options = EngineOptions { slices_per_histogram, ..EngineOptions::default() };
+            let thesis = ThesisOptions { slices_per_histogram, ..ThesisOptions::default() };
+            let options = EngineOptions { thesis, ..EngineOptions::default() };
             let mut engine = build::<f32>(&gpu, &Config { triplets, ..Config::preset(Preset::Default) }, &options);
             let mut answers = [f64::INFINITY, 2e5, 1.0].map(|work| {
                 engine.capacity.work = work;
@@ -209,7 +218,7 @@ fn work_beyond_a_dispatch_is_split() {
                     Sharing::new::<f32>([plan].iter(), &engine.capacity, &engine.shape).dispatches
                 };
                 let dispatches = [sharing(0), sharing(1)];
-                let answer = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
+                let answer = engine.answers(&batch);
                 (dispatches, answer.unwrap_or_else(|error| panic!("{}: {error}", adapter.name)))
             });
             let place = format!("{}, {triplets:?}, {slices_per_histogram:?}", adapter.name);
@@ -217,7 +226,7 @@ fn work_beyond_a_dispatch_is_split() {
             assert!(answers[1].0.iter().all(|&count| (2..64).contains(&count)), "{place}: {:?}", answers[1].0);
             assert_eq!(answers[2].0, [64, 64], "{place}");
             let [once, others @ ..] = answers.each_mut();
-            assert!(!once.1[0].vertices.is_empty(), "{place}");
+            assert!(!once.1.roi(0).vertices().is_empty(), "{place}");
             assert!(others.iter().all(|(_, results)| *results == once.1), "{place}");
         }
     }
@@ -229,15 +238,18 @@ fn buffers_stay_within_what_is_allowed() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);
         let bytes = 1 << 20;
-        let options =
-            EngineOptions { most_buffer_bytes: Some(bytes), slices_per_histogram: Some(4), ..EngineOptions::default() };
+        let options = EngineOptions {
+            most_buffer_bytes: Some(bytes),
+            thesis: ThesisOptions::numbered_pairs(4),
+            ..EngineOptions::default()
+        };
         let engine = build::<f32>(&gpu, &Config::preset(Preset::Default), &options);
         // Histograms of 0.6 MB, then of 0.9 MB: twice the first would be too much.
         for width in [1.0, 1.5] {
             let rng = &mut fastrand::Rng::with_seed(1);
             let event = Toy { window: Some((0.0, width)), ..Toy::default() }.event(rng, 0);
             let batch = RoiBatch::from_iter([event.roi]);
-            let results = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
+            let results = engine.answers(&batch);
             results.unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
         }
         let idle = engine.workspaces.take_idle();

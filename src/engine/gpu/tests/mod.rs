@@ -27,7 +27,7 @@ use crate::engine::gpu::part::Planned;
 use crate::engine::gpu::shaders::Pairing;
 use crate::engine::gpu::shape::{Occupancy, RowSharing, SearchMethod};
 use crate::engine::gpu::sizes::CellTile;
-use crate::engine::gpu::workspace::{Constants, Workspace};
+use crate::engine::gpu::workspace::{ConstantBuffers, Workspace};
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
 use crate::engine::test_cases::{Case, cases, roi, window};
@@ -35,8 +35,9 @@ use crate::engine::toy::{Toy, turned};
 use crate::error::Error;
 use crate::histogram::Peak;
 use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT};
-use crate::options::{Accumulate, Encoding};
-use crate::spacepoint::{PhiWindow, Roi, Spacepoint};
+use crate::options::Encoding;
+use crate::spacepoint::{PhiWindow, Roi, RoiBatch, Spacepoint};
+use crate::thesis::{Accumulate, ThesisOptions};
 
 /// A device on which answers are written where the tests read them: not straight into the host's
 /// memory.
@@ -55,10 +56,11 @@ fn pairing_options(pairing: Pairing, triplets: Triplets) -> (Config, EngineOptio
     let single = pairing == Pairing::TwoSlices;
     let neighbours = if single { Neighbours::Single } else { Neighbours::Bending };
     let first_layers = if single { 64 } else { 3 };
-    let slices_per_histogram = (pairing == Pairing::Numbered).then_some(1);
+    let thesis =
+        ThesisOptions { slices_per_histogram: (pairing == Pairing::Numbered).then_some(1), ..ThesisOptions::default() };
     (
         Config { triplets, neighbours, first_layers, ..Config::preset(Preset::Default) },
-        EngineOptions { slices_per_histogram, ..EngineOptions::default() },
+        EngineOptions { thesis, ..EngineOptions::default() },
     )
 }
 
@@ -100,7 +102,7 @@ fn check_configured<R: Real, Z: Compare>(gpu: &Gpu, config: Config, options: Eng
 fn check_cases<R: Real, Z: Compare>(gpu: &Gpu, config: Config, options: EngineOptions, pairing: Pairing, step: usize) {
     let EngineOptions { precision, encoding, .. } = options;
     let triplets = config.triplets;
-    let options = EngineOptions { accumulate: Z::ACCUMULATE, ..options };
+    let options = EngineOptions { thesis: ThesisOptions { accumulate: Z::ACCUMULATE, ..options.thesis }, ..options };
     let mut trusted = build::<R>(gpu, &config, &options);
     let mut checked = build::<R>(gpu, &config, &EngineOptions { checked: true, ..options });
     assert_eq!(trusted.shape.variant(Occupancy::High).pairing, pairing);

@@ -66,7 +66,14 @@ impl<R: Real> TypedEngine<R> {
         self.shape.layers = self.search.layers() as u32;
         self.compact = self.compact.and_then(|_| Compact::new(&self.search));
         let cuts = R::cuts(self.search.triplet_cuts());
-        self.constants = Constants::new(&self.gpu, cuts, &self.search.neighbours).expect("small buffers");
+        self.constants = ConstantBuffers::new(&self.gpu, cuts, &self.search.neighbours).expect("small buffers");
+    }
+
+    /// The answers of the whole engine.
+    pub(super) fn answers(&self, batch: &RoiBatch) -> Result<Results> {
+        let mut results = Results::new();
+        block_on(self.find_batch(batch.into(), Waiting::Blocking, Helpers::Pool, &mut results))?;
+        Ok(results)
     }
 
     /// The walk of `TypedEngine::encode`, with every buffer read back.

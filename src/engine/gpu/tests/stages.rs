@@ -302,7 +302,7 @@ pub(super) fn check_walk<R: Real, Z: Compare>(place: &str, engine: &mut TypedEng
         return false;
     }
     let find = |engine: &TypedEngine<R>| {
-        let found = pollster::block_on(engine.find_batch(batch.into(), Waiting::Blocking, Helpers::Pool));
+        let found = engine.answers(batch);
         found.unwrap_or_else(|error| panic!("{place}: {error}"))
     };
     let walked = find(engine);
@@ -315,8 +315,8 @@ pub(super) fn check_walk<R: Real, Z: Compare>(place: &str, engine: &mut TypedEng
         return true;
     }
     for (a, b) in walked.iter().zip(&staged) {
-        assert_eq!((a.status, a.vertices.len()), (b.status, b.vertices.len()), "{place}");
-        for (a, b) in a.vertices.iter().zip(&b.vertices) {
+        assert_eq!((a.status(), a.vertices().len()), (b.status(), b.vertices().len()), "{place}");
+        for (a, b) in a.vertices().iter().zip(b.vertices().iter()) {
             assert_eq!(a.weight, b.weight, "{place}");
             let near = f64::abs(a.z_mm - b.z_mm) < 1e-4 * (1.0 + b.z_mm.abs());
             assert!(near, "{place}: {} and {}", a.z_mm, b.z_mm);

@@ -24,7 +24,7 @@ fn leavings_in_buffers_change_nothing() {
             [(Pairing::ByLayer, Accumulate::Fixed), (Pairing::Numbered, Accumulate::CompareExchange)]
         {
             let (config, options) = pairing_options(pairing, Triplets::Off);
-            let options = EngineOptions { accumulate, ..options };
+            let options = EngineOptions { thesis: ThesisOptions { accumulate, ..options.thesis }, ..options };
             let mut engine = build::<f32>(&gpu, &Config { peaks: 3, ..config }, &options);
             let place = format!("{}, {pairing:?}, {accumulate:?}", adapter.name);
             let clean = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
@@ -63,7 +63,11 @@ fn sums_of_rows_that_overflow_are_reported() {
         let (config, options) = pairing_options(Pairing::Numbered, Triplets::Off);
         let config = Config { z_bin_mm: 4.0, ..config };
         let accumulate = Accumulate::CompareExchange;
-        let mut engine = build::<f32>(&gpu, &config, &EngineOptions { accumulate, ..options });
+        let mut engine = build::<f32>(
+            &gpu,
+            &config,
+            &EngineOptions { thesis: ThesisOptions { accumulate, ..options.thesis }, ..options },
+        );
         // Rows that are summed at once, and in two stages.
         for degrees in [6.0, 0.4] {
             engine.take_case(&Case {

@@ -8,30 +8,30 @@ use helmholtz::{Condition, Mesh, Problem, Values, io};
 
 /// A number, an expression in x, y and z, or @FILE.
 #[derive(Clone, Debug)]
-pub(super) enum Source {
+pub(super) enum ValueSource {
     Values(Values),
     /// A field of a file, by name.
     Field(PathBuf, Option<String>),
 }
 
-fn source(text: &str) -> Result<Source, String> {
+fn source(text: &str) -> Result<ValueSource, String> {
     let Some(file) = text.strip_prefix('@') else {
         let expression = text.parse().map_err(|error: helmholtz::Error| error.to_string())?;
-        return Ok(Source::Values(Values::Expression(expression)));
+        return Ok(ValueSource::Values(Values::Expression(expression)));
     };
     // The name follows the ending, because names of files may hold colons.
     for ending in [".npz", ".npy", ".vtu"] {
         if file.ends_with(ending) {
-            return Ok(Source::Field(file.into(), None));
+            return Ok(ValueSource::Field(file.into(), None));
         }
         if let Some((path, name)) = file.rsplit_once(&format!("{ending}:")) {
-            return Ok(Source::Field(format!("{path}{ending}").into(), Some(name.to_owned())));
+            return Ok(ValueSource::Field(format!("{path}{ending}").into(), Some(name.to_owned())));
         }
     }
     Err("fields are read from @FILE.npz:NAME, @FILE.npy or @FILE.vtu:NAME".to_owned())
 }
 
-fn condition(text: &str) -> Result<(String, Source), String> {
+fn condition(text: &str) -> Result<(String, ValueSource), String> {
     match text.split_once('=') {
         Some((part, value)) if !part.is_empty() => Ok((part.to_owned(), source(value)?)),
         _ => Err("a condition is PART=VALUE, for example bottom=0".to_owned()),
@@ -45,25 +45,25 @@ pub(super) struct ProblemOptions {
     /// Right-hand side f: an expression in x, y, z, or @FILE.npz:NAME, @FILE.npy, @FILE.vtu:NAME
     /// with a number per node; 0 if not given
     #[arg(long, value_name = "F", value_parser = source, allow_hyphen_values = true)]
-    rhs: Option<Source>,
+    rhs: Option<ValueSource>,
     /// Diffusion a, as --rhs, above 0 everywhere; 1 if not given
     #[arg(long, value_name = "A", value_parser = source, allow_hyphen_values = true)]
-    diffusion: Option<Source>,
+    diffusion: Option<ValueSource>,
     /// Reaction c, as --rhs, 0 or more everywhere; 1 if not given
     #[arg(long, value_name = "C", value_parser = source, allow_hyphen_values = true)]
-    reaction: Option<Source>,
+    reaction: Option<ValueSource>,
     /// u on a part of the boundary: bottom, top, sides, all, left, right, front, back of a
     /// rectangle, or a physical curve of a Gmsh mesh; may be repeated, and the last one holds where
     /// parts meet
     #[arg(long, value_name = "PART=U", value_parser = condition)]
-    dirichlet: Vec<(String, Source)>,
+    dirichlet: Vec<(String, ValueSource)>,
     /// Flux a du/dn into the mesh on a part of the boundary; may be repeated. It is 0 where nothing
     /// is given
     #[arg(long, value_name = "PART=G", value_parser = condition)]
-    neumann: Vec<(String, Source)>,
+    neumann: Vec<(String, ValueSource)>,
     /// Known solution, as --rhs, that u is compared with
     #[arg(long, value_name = "U", value_parser = source, allow_hyphen_values = true)]
-    exact: Option<Source>,
+    exact: Option<ValueSource>,
 }
 
 impl ProblemOptions {
@@ -81,22 +81,23 @@ impl ProblemOptions {
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let conditions = self.dirichlet.iter().chain(&self.neumann).map(|(_, source)| source);
         let all = [&self.rhs, &self.diffusion, &self.reaction, &self.exact].into_iter().flatten().chain(conditions);
-        let file = |source: &Source| match source {
-            Source::Field(path, _) => Some(path.clone()),
-            Source::Values(_) => None,
+        let file = |source: &ValueSource| match source {
+            ValueSource::Field(path, _) => Some(path.clone()),
+            ValueSource::Values(_) => None,
         };
         all.filter_map(file).collect()
     }
 
     /// Reads the files of the problem.
     pub(super) fn problem(&self, mesh: &Mesh) -> Result<Problem, Failure> {
-        let or = |source: &Option<Source>, number: f64| match source {
+        let or = |source: &Option<ValueSource>, number: f64| match source {
             Some(source) => source.values(mesh),
             None => Ok(Values::Constant(number)),
         };
-        let conditions = |all: &[(String, Source)]| -> Result<Vec<Condition>, Failure> {
-            let one =
-                |(part, source): &(String, Source)| Ok(Condition { part: part.clone(), values: source.values(mesh)? });
+        let conditions = |all: &[(String, ValueSource)]| -> Result<Vec<Condition>, Failure> {
+            let one = |(part, source): &(String, ValueSource)| {
+                Ok(Condition { part: part.clone(), values: source.values(mesh)? })
+            };
             all.iter().map(one).collect()
         };
         Ok(Problem {
@@ -117,7 +118,7 @@ impl ProblemOptions {
     }
 }
 
-impl Source {
+impl ValueSource {
     fn values(&self, mesh: &Mesh) -> Result<Values, Failure> {
         match self {
             Self::Values(values) => Ok(values.clone()),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use kernel_host::{Precision, Source};
+use kernel_host::{KernelSource, Precision};
 
 use super::options::{Accumulators, TablesIn};
 use crate::mesh::Number;
@@ -24,8 +24,8 @@ pub(crate) enum Accumulate {
 }
 
 /// The bits of a number type, and the kernel's name.
-fn begun<T: Number>(kernel: &str) -> Source {
-    let source = Source::new(kernel);
+fn begun<T: Number>(kernel: &str) -> KernelSource {
+    let source = KernelSource::new(kernel);
     let source = match T::PRECISION {
         Precision::F32 => piece!(source, "real/f32.wgsl"),
         Precision::F64 => piece!(source, "real/f64.wgsl"),
@@ -33,11 +33,11 @@ fn begun<T: Number>(kernel: &str) -> Source {
     piece!(source, "types.wgsl")
 }
 
-pub(crate) fn forcing<T: Number>() -> Source {
+pub(crate) fn forcing<T: Number>() -> KernelSource {
     piece!(begun::<T>("forcing"), "columns.wgsl", "forcing.wgsl")
 }
 
-pub(crate) fn gather<T: Number>() -> Source {
+pub(crate) fn gather<T: Number>() -> KernelSource {
     piece!(begun::<T>("gather"), "columns.wgsl", "gather.wgsl")
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum Diagonal {
     Nodes,
 }
 
-pub(crate) fn conjugate_gradients<T: Number>(diagonal: Diagonal) -> Source {
+pub(crate) fn conjugate_gradients<T: Number>(diagonal: Diagonal) -> KernelSource {
     let source = begun::<T>("conjugate_gradients");
     let source = match diagonal {
         Diagonal::Columns => piece!(source, "diagonal/columns.wgsl"),
@@ -60,11 +60,11 @@ pub(crate) fn conjugate_gradients<T: Number>(diagonal: Diagonal) -> Source {
 }
 
 /// The product with a stored matrix.
-pub(crate) fn matrix<T: Number>() -> Source {
+pub(crate) fn matrix<T: Number>() -> KernelSource {
     piece!(begun::<T>("matrix"), "matrix.wgsl")
 }
 
-pub(crate) fn scatter<T: Number>(accumulate: Accumulate, tables: TablesIn, sums: Accumulators) -> Source {
+pub(crate) fn scatter<T: Number>(accumulate: Accumulate, tables: TablesIn, sums: Accumulators) -> KernelSource {
     let source = begun::<T>("scatter").piece("tables", &tables_text::<T>(tables));
     let source = match accumulate {
         Accumulate::Plain => piece!(source, "accumulate/plain.wgsl"),
@@ -157,7 +157,7 @@ mod tests {
     /// written out.
     #[test]
     fn every_variant_is_written_out() {
-        let written = |source: &Source, constants: &[(&str, f64)], capabilities, everywhere: bool| {
+        let written = |source: &KernelSource, constants: &[(&str, f64)], capabilities, everywhere: bool| {
             let written = translations(source, &[], constants, capabilities, everywhere)
                 .unwrap_or_else(|error| panic!("{constants:?}: {error}\n{}", source.text()));
             assert!(!written.spirv.is_empty());

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BindGroup, Features};
-use kernel_host::{Checks, Gpu, GpuOptions, Kernel, KernelDescriptor, Source, Submission, Timer};
+use kernel_host::{Checks, Gpu, GpuOptions, Kernel, KernelDescriptor, KernelSource, Submission, Timer};
 use rayon::prelude::*;
 
 use crate::calorimeter::Calorimeter;
@@ -132,7 +132,7 @@ impl GpuEngine {
     ) -> Result<Self> {
         let size = options.workgroup_size.map(|size| ("WORKGROUP_SIZE", f64::from(size)));
         let select = [("CALO_EVENTS", f64::from(CALO_EVENTS)), ("CALO_GROUPS", f64::from(CALO_GROUPS))];
-        let sources: Vec<Source> =
+        let sources: Vec<KernelSource> =
             Subject::ALL.iter().map(|&subject| shaders::counter(subject, settings.scheme)).collect();
         let selecting = shaders::select();
         let mut orders = vec![KernelDescriptor {

@@ -1,6 +1,6 @@
 //! The WGSL, put together.
 
-use kernel_host::Source;
+use kernel_host::KernelSource;
 
 use crate::counters::Scheme;
 
@@ -35,13 +35,13 @@ impl Subject {
 }
 
 /// Selects lumi events.
-pub(crate) fn select() -> Source {
-    piece!(Source::new("select"), "types.wgsl", "select.wgsl")
+pub(crate) fn select() -> KernelSource {
+    piece!(KernelSource::new("select"), "types.wgsl", "select.wgsl")
 }
 
 /// Counts a subject in a scheme.
-pub(crate) fn counter(subject: Subject, scheme: Scheme) -> Source {
-    let source = piece!(Source::new(subject.name()), "types.wgsl");
+pub(crate) fn counter(subject: Subject, scheme: Scheme) -> KernelSource {
+    let source = piece!(KernelSource::new(subject.name()), "types.wgsl");
     let source = match scheme {
         Scheme::Exact => piece!(source, "events/listed.wgsl"),
         Scheme::Float | Scheme::Fixed => piece!(source, "events/all.wgsl"),
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_host_lays_structures_out_alike() {
-        let check = |source: &Source, name: &str, size: usize, offsets: &[usize]| {
+        let check = |source: &KernelSource, name: &str, size: usize, offsets: &[usize]| {
             let layout = struct_layout(source, name).expect("the struct");
             assert_eq!(layout.size as usize, size, "{name}");
             assert_eq!(layout.fields.iter().map(|&(_, at)| at as usize).collect::<Vec<_>>(), offsets, "{name}");

@@ -1,6 +1,6 @@
 //! The WGSL, put together.
 
-use kernel_host::{Precision, Source};
+use kernel_host::{KernelSource, Precision};
 
 macro_rules! piece {
     ($source:expr, $($name:literal),+) => {
@@ -9,8 +9,8 @@ macro_rules! piece {
 }
 
 /// The kernel that fits tracks. Kernels for hits on cylinders only need fewer registers.
-pub(crate) fn fit(precision: Precision, has_disks: bool) -> Source {
-    let source = Source::new("fit");
+pub(crate) fn fit(precision: Precision, has_disks: bool) -> KernelSource {
+    let source = KernelSource::new("fit");
     let source = match precision {
         Precision::F32 => piece!(source, "real/f32.wgsl"),
         Precision::F64 => piece!(source, "real/f64.wgsl"),

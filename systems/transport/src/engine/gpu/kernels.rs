@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kernel_host::wgpu::Features;
-use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Source};
+use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, KernelSource};
 
 use super::count::storage;
 use super::field::GpuField;
@@ -161,6 +161,6 @@ fn most_threads(gpu: &Gpu) -> u32 {
     limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x)
 }
 
-fn descriptor<'a>(source: &'a Source, constants: &'a [(&'a str, f64)], checks: Checks) -> KernelDescriptor<'a> {
+fn descriptor<'a>(source: &'a KernelSource, constants: &'a [(&'a str, f64)], checks: Checks) -> KernelDescriptor<'a> {
     KernelDescriptor { source, entry_points: &[], constants, checks }
 }

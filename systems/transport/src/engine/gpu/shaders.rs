@@ -1,7 +1,7 @@
 //! The assembly of kernels from WGSL files.
 
 use kernel_host::wgpu::Features;
-use kernel_host::{Gpu, Source};
+use kernel_host::{Gpu, KernelSource};
 
 use super::layouts::Layout;
 use crate::world::SortBy;
@@ -22,7 +22,7 @@ pub(crate) enum FieldPiece {
 
 /// A kernel's source with a field, whose bindings are
 /// [`GpuField::bindings`](crate::engine::gpu::field::GpuField::bindings).
-pub(crate) fn field(source: Source, piece: FieldPiece) -> Source {
+pub(crate) fn field(source: KernelSource, piece: FieldPiece) -> KernelSource {
     match piece {
         FieldPiece::Uniform => piece!(source, "field/uniform.wgsl"),
         FieldPiece::Parametrised => piece!(source, "field/parametrised.wgsl"),
@@ -30,13 +30,13 @@ pub(crate) fn field(source: Source, piece: FieldPiece) -> Source {
     }
 }
 
-pub(crate) fn probe(piece: FieldPiece) -> Source {
-    let source = piece!(Source::new("probe"), "accuracy.wgsl", "boundless.wgsl");
+pub(crate) fn probe(piece: FieldPiece) -> KernelSource {
+    let source = piece!(KernelSource::new("probe"), "accuracy.wgsl", "boundless.wgsl");
     piece!(field(source, piece), "integrate.wgsl", "probe.wgsl")
 }
 
-pub(crate) fn layout(layout: Layout) -> Source {
-    let source = field(piece!(Source::new("layout"), "accuracy.wgsl", "boundless.wgsl"), FieldPiece::Uniform);
+pub(crate) fn layout(layout: Layout) -> KernelSource {
+    let source = field(piece!(KernelSource::new("layout"), "accuracy.wgsl", "boundless.wgsl"), FieldPiece::Uniform);
     let source = piece!(source, "integrate.wgsl");
     let source = match layout {
         Layout::Structures => piece!(source, "layout/structures.wgsl"),
@@ -47,17 +47,17 @@ pub(crate) fn layout(layout: Layout) -> Source {
 }
 
 /// Pieces that all kernels of a step share.
-fn begun(kernel: &str) -> Source {
-    piece!(Source::new(kernel), "accuracy.wgsl", "types.wgsl")
+fn begun(kernel: &str) -> KernelSource {
+    piece!(KernelSource::new(kernel), "accuracy.wgsl", "types.wgsl")
 }
 
 /// How far tracks go.
-fn lengths(source: Source, piece: FieldPiece, products: Products) -> Source {
+fn lengths(source: KernelSource, piece: FieldPiece, products: Products) -> KernelSource {
     let source = philox(piece!(source, "tracks.wgsl", "tables.wgsl", "cells.wgsl", "geometry.wgsl"), products);
     piece!(field(source, piece), "integrate.wgsl", "step_length.wgsl")
 }
 
-pub(crate) fn step_length(piece: FieldPiece, products: Products, sort_by: SortBy) -> Source {
+pub(crate) fn step_length(piece: FieldPiece, products: Products, sort_by: SortBy) -> KernelSource {
     let source = lengths(begun("step_length"), piece, products);
     let source = match sort_by {
         SortBy::Process => piece!(source, "sort_by/process.wgsl"),
@@ -66,25 +66,25 @@ pub(crate) fn step_length(piece: FieldPiece, products: Products, sort_by: SortBy
     piece!(source, "split/step_length.wgsl")
 }
 
-pub(crate) fn interact(products: Products) -> Source {
+pub(crate) fn interact(products: Products) -> KernelSource {
     let source = philox(piece!(begun("interact"), "tracks.wgsl", "tables.wgsl"), products);
     piece!(source, "interact.wgsl", "finish.wgsl", "split/interact.wgsl")
 }
 
-pub(crate) fn monolithic(piece: FieldPiece, products: Products) -> Source {
+pub(crate) fn monolithic(piece: FieldPiece, products: Products) -> KernelSource {
     piece!(lengths(begun("monolithic"), piece, products), "interact.wgsl", "finish.wgsl", "monolithic.wgsl")
 }
 
-pub(crate) fn tail(piece: FieldPiece, products: Products) -> Source {
+pub(crate) fn tail(piece: FieldPiece, products: Products) -> KernelSource {
     let source = piece!(lengths(begun("tail"), piece, products), "interact.wgsl", "finish.wgsl");
     piece!(source, "plan/next.wgsl", "tail.wgsl")
 }
 
-pub(crate) fn classify() -> Source {
+pub(crate) fn classify() -> KernelSource {
     piece!(begun("classify"), "classify.wgsl")
 }
 
-pub(crate) fn plan() -> Source {
+pub(crate) fn plan() -> KernelSource {
     piece!(begun("plan"), "plan/next.wgsl", "plan.wgsl")
 }
 
@@ -103,7 +103,7 @@ impl Products {
 }
 
 /// Random numbers.
-fn philox(source: Source, products: Products) -> Source {
+fn philox(source: KernelSource, products: Products) -> KernelSource {
     let source = match products {
         Products::Halves => piece!(source, "products/halves.wgsl"),
         Products::Wide => piece!(source, "products/wide.wgsl"),
@@ -111,8 +111,8 @@ fn philox(source: Source, products: Products) -> Source {
     piece!(source, "philox.wgsl")
 }
 
-pub(crate) fn probe_draws(products: Products) -> Source {
-    piece!(philox(Source::new("probe of random numbers"), products), "probe_draws.wgsl")
+pub(crate) fn probe_draws(products: Products) -> KernelSource {
+    piece!(philox(KernelSource::new("probe of random numbers"), products), "probe_draws.wgsl")
 }
 
 /// Which files define how elements are counted.
@@ -124,8 +124,8 @@ pub(crate) enum CountPiece {
     Workgroup,
 }
 
-pub(crate) fn count(piece: CountPiece) -> Source {
-    let source = Source::new("count");
+pub(crate) fn count(piece: CountPiece) -> KernelSource {
+    let source = KernelSource::new("count");
     let source = match piece {
         CountPiece::Atomics => piece!(source, "count/atomics.wgsl"),
         CountPiece::Tree => piece!(source, "count/packed.wgsl", "count/tree.wgsl"),
@@ -135,12 +135,12 @@ pub(crate) fn count(piece: CountPiece) -> Source {
     piece!(source, "count.wgsl")
 }
 
-pub(crate) fn histogram() -> Source {
-    piece!(Source::new("histogram"), "sort.wgsl", "sort/histogram.wgsl")
+pub(crate) fn histogram() -> KernelSource {
+    piece!(KernelSource::new("histogram"), "sort.wgsl", "sort/histogram.wgsl")
 }
 
-pub(crate) fn scan() -> Source {
-    piece!(Source::new("scan"), "sort.wgsl", "sort/scan.wgsl")
+pub(crate) fn scan() -> KernelSource {
+    piece!(KernelSource::new("scan"), "sort.wgsl", "sort/scan.wgsl")
 }
 
 /// Which file defines what a sort brings to its places.
@@ -151,8 +151,8 @@ pub(crate) enum ScatterPiece {
     Carried,
 }
 
-pub(crate) fn scatter(piece: ScatterPiece) -> Source {
-    let source = piece!(Source::new("scatter"), "sort.wgsl");
+pub(crate) fn scatter(piece: ScatterPiece) -> KernelSource {
+    let source = piece!(KernelSource::new("scatter"), "sort.wgsl");
     let source = match piece {
         ScatterPiece::Alone => piece!(source, "sort/alone.wgsl"),
         ScatterPiece::Moved => piece!(source, "sort/moved.wgsl"),
@@ -161,8 +161,8 @@ pub(crate) fn scatter(piece: ScatterPiece) -> Source {
     piece!(source, "sort/scatter.wgsl")
 }
 
-pub(crate) fn gather() -> Source {
-    piece!(Source::new("gather"), "sort/gather.wgsl")
+pub(crate) fn gather() -> KernelSource {
+    piece!(KernelSource::new("gather"), "sort/gather.wgsl")
 }
 
 #[cfg(test)]
@@ -181,18 +181,18 @@ mod tests {
     const FIELDS: [FieldPiece; 3] = [FieldPiece::Uniform, FieldPiece::Parametrised, FieldPiece::Map];
 
     /// They parse, validate and are written out for Vulkan, Metal and DirectX.
-    fn written(source: &Source) {
+    fn written(source: &KernelSource) {
         written_with(source, &[], Capabilities::empty());
     }
 
-    fn written_with(source: &Source, constants: &[(&str, f64)], capabilities: Capabilities) {
+    fn written_with(source: &KernelSource, constants: &[(&str, f64)], capabilities: Capabilities) {
         let written = translations(source, &[], constants, capabilities, true)
             .unwrap_or_else(|error| panic!("{error}\n{}", source.text()));
         assert!(!written.spirv.is_empty() && written.msl.is_some() && written.hlsl.is_some());
     }
 
     /// Sources with 64-bit numbers are for Vulkan only.
-    fn written_wide(source: &Source) {
+    fn written_wide(source: &KernelSource) {
         let written = translations(source, &[], &[], Capabilities::SHADER_INT64, false)
             .unwrap_or_else(|error| panic!("{error}\n{}", source.text()));
         assert!(!written.spirv.is_empty());
@@ -214,7 +214,7 @@ mod tests {
     }
 
     /// Numbers that a shader gives names to.
-    fn constants(source: &Source) -> BTreeMap<String, f64> {
+    fn constants(source: &KernelSource) -> BTreeMap<String, f64> {
         use kernel_host::naga::{Expression, Literal, front::wgsl};
         let module = wgsl::parse_str(&source.text()).unwrap_or_else(|error| panic!("{error}"));
         let named = module.constants.iter().filter_map(|(_, constant)| {
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn laid_out(source: &Source, name: &str, size: usize, offsets: &[u32]) {
+    fn laid_out(source: &KernelSource, name: &str, size: usize, offsets: &[u32]) {
         let layout = struct_layout(source, name).expect("the struct");
         assert_eq!(layout.size as usize, size, "{name}");
         assert_eq!(layout.fields.iter().map(|&(_, at)| at).collect::<Vec<_>>(), offsets, "{name}");
