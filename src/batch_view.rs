@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::spacepoint::split;
 use crate::spacepoint::{Roi, RoiDescriptor, RoiView, SpacepointsView};
 
-/// Many RoIs, borrowed: columns of spacepoints and the offset of each RoI, or one [`Roi`]. Nothing is
-/// copied.
+/// Many RoIs, borrowed: columns of spacepoints and the offset of each RoI, or one [`Roi`]. Nothing
+/// is copied.
 ///
 /// [`ZFinder::find_batch`](crate::ZFinder::find_batch) takes a view, a
 /// [`RoiBatch`](crate::RoiBatch) or a [`Roi`]; the answers have the same bits.

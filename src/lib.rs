@@ -20,8 +20,8 @@
 //! C. Jones, *Porting the z-finder algorithm to GPU* (MSc thesis, Edinburgh 2010).
 //!
 //! Sums are integers: z is accumulated as a fixed-point offset within its bin
-//! ([`Accumulate::Fixed`](thesis::Accumulate::Fixed)), so that the order of additions, the size of a batch and the number of
-//! threads change no bit of the answer.
+//! ([`Accumulate::Fixed`](thesis::Accumulate::Fixed)), so that the order of additions, the size of
+//! a batch and the number of threads change no bit of the answer.
 //!
 //! # Practice
 //!
@@ -65,7 +65,7 @@
 //! - [`region`]: regions, the parts of an event that are searched as one RoI.
 //! - [`detector`]: [`Detector`], its layers, and the bending of tracks between them.
 //! - [`config`], `z_bins`, `pt_weight`: the physics, [`Config`] with the table of its keys,
-//!   [`Preset`] and [`PtWeight`](config::PtWeight); `options`: [`Engine`], number type and encoding.
+//!   [`Preset`] and [`PtWeight`](config::PtWeight); `options`: [`Engine`], number type, encoding.
 //! - `reach`: the layers and slices that a configuration selects in a detector.
 //! - `histogram`: the pair of histograms (nHisto, zHisto) and their peaks.
 //! - [`results`], `vertex`, `z_error`, `error`: [`Results`], their views [`RoiResult`] and
@@ -130,7 +130,7 @@ pub use config::{Config, Preset};
 pub use detector::Detector;
 pub use error::{Error, Result};
 pub use finder::{ZFinder, ZFinderBuilder};
-pub use options::{Encoding, Engine, Precision, Reproducibility};
+pub use options::{Encoding, Engine, Precision};
 pub use results::{Results, RoiResult, Status, Vertices};
 pub use spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, RoiView, Spacepoint};
 pub use stream::{SearchedBatch, Stream, StreamOptions};

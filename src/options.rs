@@ -80,20 +80,6 @@ impl FromStr for Engine {
     }
 }
 
-/// Reproducibility of a finder's answers: runs with the same bits. (NVIDIA's CCCL has similar
-/// levels.)
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reproducibility {
-    /// Another run may differ in the last digits of z: sums depend on the order of entries.
-    NotGuaranteed,
-    /// Every run of this engine, on this machine, has the same bits.
-    RunToRun,
-    /// So has every GPU, and the CPU engine, in any batch and on any number of threads: of answers
-    /// that no engine has refused ([`Status::CapacityExceeded`](crate::Status::CapacityExceeded)).
-    CpuToGpu,
-}
-
 words! {
     /// The number type of the arithmetic on the GPU and CPU engines (the thesis's `real` switch).
     pub enum Precision for "precision" = F32 {

@@ -40,6 +40,24 @@ impl Status {
     }
 }
 
+words! {
+    /// Reproducibility of a finder's answers: runs with the same bits. (NVIDIA's CCCL has similar
+    /// levels.)
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Reproducibility for "reproducibility" {
+        /// Another run may differ in the last digits of z: sums depend on the order of entries.
+        NotGuaranteed = "not-guaranteed",
+        /// Every run of this engine, on this machine, has the same bits.
+        RunToRun = "run-to-run",
+        /// Every GPU and the CPU engine have the same bits, in any batch and on any number of
+        /// threads.
+        ///
+        /// Answers that an engine refused ([`Status::CapacityExceeded`]) are excepted.
+        CpuToGpu = "cpu-to-gpu",
+    }
+}
+
 /// The answer for one RoI, without its vertices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -417,12 +435,12 @@ impl<'a> Vertices<'a> {
         self.part(&self.columns.rank)
     }
 
-    /// Returns the significances ([`Vertex::significance`]); NaN where there is none.
+    /// Returns the significances ([`Vertex::significance`]); NaN where unknown.
     pub fn significance(self) -> &'a [f64] {
         self.part(&self.columns.significance)
     }
 
-    /// Returns the backgrounds ([`Vertex::background`]); NaN where there is none.
+    /// Returns the backgrounds ([`Vertex::background`]); NaN where unknown.
     pub fn background(self) -> &'a [f64] {
         self.part(&self.columns.background)
     }

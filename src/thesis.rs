@@ -1,5 +1,5 @@
-//! The design of the 2010 thesis, to compare with: C. Jones, *Porting the z-finder algorithm to GPU*
-//! (MSc thesis, Edinburgh 2010). Slower than the product, with the same answers.
+//! The design of the 2010 thesis, to compare with: C. Jones, *Porting the z-finder algorithm to
+//! GPU* (MSc thesis, Edinburgh 2010). Slower than the product, with the same answers.
 
 use crate::config::words;
 
@@ -22,7 +22,7 @@ words! {
 ///
 /// ```
 /// use zfinder::thesis::{Accumulate, ThesisOptions};
-/// use zfinder::{Detector, Engine, Reproducibility, ZFinder};
+/// use zfinder::{Detector, Engine, ZFinder, results::Reproducibility};
 /// let builder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu);
 /// let finder = builder.thesis(ThesisOptions::from(Accumulate::CompareExchange)).build()?;
 /// assert_eq!(finder.reproducibility(), Reproducibility::NotGuaranteed);

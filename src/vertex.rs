@@ -24,9 +24,9 @@ pub struct Vertex {
     /// Pairs in the peak's three bins: the weight, unless confirming spacepoints are counted or
     /// weighted.
     pub pairs: u64,
-    /// Key by which peaks are ordered: the weight, or [`PtWeight::rank`](crate::config::PtWeight::rank) of
-    /// the three bins where pairs weigh by pT. The ratio of the first two ranks measures the
-    /// confidence in the first vertex.
+    /// Key by which peaks are ordered: the weight, or
+    /// [`PtWeight::rank`](crate::config::PtWeight::rank) of the three bins where pairs weigh by pT.
+    /// The ratio of the first two ranks measures the confidence in the first vertex.
     pub rank: f64,
     /// How far the peak stands above its background, in standard deviations, when the vertex was
     /// found ([`Config::significance`](crate::Config::significance)). None without a background.

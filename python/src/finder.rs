@@ -12,7 +12,7 @@ use zfinder::columns::Coordinate;
 use zfinder::gpu::AdapterChoice;
 use zfinder::region::Region;
 use zfinder::thesis::Accumulate;
-use zfinder::{BatchView, Columns, Engine, Reproducibility, Results, RoiBatch, RoiDescriptor, ZFinder};
+use zfinder::{BatchView, Columns, Engine, Results, RoiBatch, RoiDescriptor, ZFinder};
 use zfinder_study::inspect::Inspect;
 
 use crate::columns::{Coordinates, LayerColumn, descriptors, offsets, slices};
@@ -117,11 +117,7 @@ impl Core {
     /// Returns the set of runs that have the same bits.
     #[getter]
     fn reproducibility(&self) -> &'static str {
-        match self.finder.reproducibility() {
-            Reproducibility::NotGuaranteed => "not-guaranteed",
-            Reproducibility::RunToRun => "run-to-run",
-            _ => "cpu-to-gpu",
-        }
+        self.finder.reproducibility().as_str()
     }
 
     /// Finds the vertices of RoIs in columns rho, phi, z, or in columns x, y, z. With objects, an

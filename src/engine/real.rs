@@ -26,8 +26,8 @@ pub(crate) struct TripletCuts<R> {
     pub(crate) dp: R,
     /// pT over curvature: 0.0003 B \[GeV mm\].
     pub(crate) gev_mm: R,
-    /// Of [`PtWeight`](crate::config::PtWeight): the cut on z in layers of strips, what is added to the
-    /// curvature, and the weight of a GeV^2.
+    /// Of [`PtWeight`](crate::config::PtWeight): the cut on z in layers of strips, what is added to
+    /// the curvature, and the weight of a GeV^2.
     pub(crate) strip_dz: R,
     pub(crate) resolution_mm: R,
     pub(crate) per_gev2: R,

@@ -9,8 +9,8 @@ use crate::thesis::Accumulate;
 use crate::vertex::{MeanBackground, Vertex};
 use crate::z_bins::ZBins;
 
-/// Makes the vertices of an RoI. Takes its peaks, highest first, until there are as many vertices as
-/// are wanted.
+/// Makes the vertices of an RoI. Takes its peaks, highest first, until there are as many vertices
+/// as requested.
 pub(crate) struct VertexBuilder<'a> {
     config: &'a Config,
     bins: &'a ZBins,
@@ -89,7 +89,8 @@ impl<'a> VertexBuilder<'a> {
         self.want_more()
     }
 
-    /// Brings the vertices into their final order: vertices at the level of the background are last.
+    /// Brings the vertices into their final order: vertices at the level of the background are
+    /// last.
     pub(crate) fn finish(self) {
         let mut significant = 0;
         for i in 0..self.found.len() {

@@ -14,8 +14,7 @@ use crate::error::Result;
 use crate::input_check::{self, InputCheck};
 #[cfg(all(feature = "gpu", feature = "internals"))]
 use crate::options::DeviceTimes;
-use crate::options::Reproducibility;
-use crate::results::{Results, Status};
+use crate::results::{Reproducibility, Results, Status};
 use crate::spacepoint::{Roi, RoiBatch};
 use crate::stream::{Stream, StreamOptions};
 use crate::thesis::Accumulate;

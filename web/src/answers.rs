@@ -1,7 +1,7 @@
 //! Answers to RoIs, and their digest.
 
 use wasm_bindgen::prelude::*;
-use zfinder::Results;
+use zfinder::{Results, RoiResult};
 use zfinder_io::{AnswerDigest, CSV_HEADER, write_csv, write_json_line};
 
 use crate::exception;
@@ -19,7 +19,7 @@ impl Answers {
     /// # Errors
     /// The RoI does not exist.
     pub fn json(&self, roi: usize) -> Result<String, JsError> {
-        let result = self.results.get(roi).ok_or_else(|| exception("there is no such RoI"))?;
+        let result = self.roi(roi)?;
         let mut line = Vec::new();
         write_json_line(&mut line, result).map_err(exception)?;
         String::from_utf8(line).map_err(exception)
@@ -39,7 +39,17 @@ impl Answers {
     #[must_use]
     pub fn digest(&self) -> String {
         let mut digest = AnswerDigest::default();
-        self.results.iter().for_each(|result| digest.add(result));
+        digest.extend(&self.results);
         digest.to_string()
+    }
+}
+
+impl Answers {
+    /// Returns the answer to an RoI.
+    ///
+    /// # Errors
+    /// The RoI does not exist.
+    pub(crate) fn roi(&self, roi: usize) -> Result<RoiResult<'_>, JsError> {
+        self.results.iter().nth(roi).ok_or_else(|| exception("there is no such RoI"))
     }
 }

@@ -3,6 +3,7 @@
 use wasm_bindgen::prelude::*;
 use zfinder::Status;
 use zfinder::internals::Stages;
+use zfinder::results::RoiSummary;
 
 use crate::answers::Answers;
 use crate::config::config_of;
@@ -28,11 +29,11 @@ impl Histogram {
     /// An invalid configuration, an RoI that does not exist.
     pub fn of(config: &str, events: &Events, answers: &Answers, roi: usize) -> Result<Histogram, JsError> {
         let mut config = config_of(config)?;
-        let result = answers.results.get(roi).ok_or_else(|| exception("there is no such RoI"))?;
-        if !matches!(result.status, Status::Ok | Status::NoPeak) {
+        let RoiSummary { status, is_fallback, .. } = answers.roi(roi)?.summary();
+        if !matches!(status, Status::Ok | Status::NoPeak) {
             return Ok(Histogram { low_mm: 0.0, bin_mm: 1.0, weights: Vec::new() });
         }
-        if let Some(fallback) = config.fallback_config().filter(|_| result.fallback) {
+        if let Some(fallback) = config.fallback_config().filter(|_| is_fallback) {
             config = fallback;
         }
         let stages = Stages::new(&config, &events.detector, &events.batch, roi).map_err(exception)?;

@@ -16,8 +16,6 @@
 //! | [`histogram`] | the z histogram of an RoI | histogram |
 //! | [`shaders`] | the WGSL of all kernels | tests of the browser's compiler |
 
-#![cfg(target_arch = "wasm32")]
-
 pub mod answers;
 pub mod config;
 pub mod device;
@@ -40,6 +38,6 @@ pub(crate) fn exception(error: impl std::fmt::Display) -> JsError {
 }
 
 /// Returns JSON.
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, JsError> {
+pub(crate) fn json(value: &(impl serde::Serialize + ?Sized)) -> Result<String, JsError> {
     serde_json::to_string(value).map_err(exception)
 }

@@ -42,8 +42,8 @@
 //! let finder = ZFinder::builder(detector.clone()).build()?;
 //! let inputs = io::inputs(&["data/zee7_mu2".into()])?;
 //! for roi in io::SpacepointReader::new(inputs.files, detector, None) {
-//!     let result = finder.find(&roi?)?;
-//!     println!("event {}: {:?}", result.id.event_id, result.vertices);
+//!     let results = finder.find(&roi?)?;
+//!     println!("event {}: {:?}", results.event_ids()[0], results.vertices());
 //! }
 //! # Ok::<(), zfinder_io::Error>(())
 //! ```

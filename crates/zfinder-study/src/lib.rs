@@ -26,7 +26,7 @@
 //!         let is_hard_scatter = number == 0;
 //!         truth.push(TruthVertex { z_mm: vertex.z_mm, is_hard_scatter, ..Default::default() });
 //!     }
-//!     evaluation.add(&finder.find(&event.roi)?, &truth);
+//!     evaluation.add(finder.find(&event.roi)?.roi(0), &truth);
 //! }
 //! let binning = evaluation.binning(By::PileUp, None);
 //! let summary = evaluation.summary(Some(&binning));

@@ -81,7 +81,7 @@ impl RoiPlan {
         }
     }
 
-    /// Appends the result: these vertices, or the status that explains why there are none.
+    /// Appends the result: these vertices, or the status that explains an empty list.
     pub(crate) fn report(
         &self,
         packed: PackSummary,

@@ -95,7 +95,8 @@ impl ReferenceEngine {
         let all_windows = histograms.len() * (bins.bins as usize - 2);
         let mut windows: Vec<_> = histograms.iter().map(|histogram| self.highest_window(histogram, bins)).collect();
         let wanted = self.config.peaks as usize;
-        // Without a significant vertex, a search by pT goes on (`VertexBuilder::lacks_significance`).
+        // Without a significant vertex, a search by pT goes on
+        // (`VertexBuilder::lacks_significance`).
         let is_significant = |peak: &Peak| peak.vertex.significance.is_none_or(|significance| significance > 0.0);
         let most = if self.config.ranks_beside_significance() { self.config.first_peaks() } else { 0 };
         let mut taken = 0;

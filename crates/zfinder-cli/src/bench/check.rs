@@ -25,8 +25,8 @@ const PAIRS: f64 = 2.0;
 /// pairs.
 const HEAVIEST: f64 = 2.0;
 
-/// The largest weight of one pair ([`zfinder::config::PtWeight::weight`]). A cut decides between this
-/// weight and almost none.
+/// The largest weight of one pair ([`zfinder::config::PtWeight::weight`]). A cut decides between
+/// this weight and almost none.
 const HEAVIEST_OF_ALL: f64 = 1042.0;
 
 /// Additional tolerance for triplets in the compact encoding, as a fraction of the weight: its

@@ -36,8 +36,8 @@
 //! let (batch, truth) = Simulation { rois: 10, ..Simulation::lowlum() }.batch();
 //! let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Cpu).build()?;
 //! let found = finder.find_batch(&batch)?;
-//! let good = found.iter().zip(&truth).filter(|(roi, z)| (roi.vertices[0].z_mm - *z).abs() < 1.0);
-//! assert!(good.count() >= 8);
+//! let first = found.iter().map(|roi| roi.vertices().z_mm()[0]);
+//! assert!(first.zip(&truth).filter(|(z, truth)| (z - *truth).abs() < 1.0).count() >= 8);
 //! # Ok::<(), zfinder::Error>(())
 //! ```
 //!
