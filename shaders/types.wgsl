@@ -1,4 +1,4 @@
-// Records shared with the host (src/engine/real.rs, src/engine/gpu/workspace.rs; a test holds them
+// Records shared with the host (src/engine/records.rs; a test holds them
 // together), where cells lie, and quotients.
 // Needs: real.
 

@@ -4,8 +4,6 @@ use std::ops::Range;
 
 use crate::columns::{Columns, Coordinate, check_offsets};
 use crate::error::{Error, Result};
-#[cfg(feature = "gpu")]
-use crate::spacepoint::split;
 use crate::spacepoint::{Roi, RoiDescriptor, RoiView, SpacepointsView};
 
 /// Many RoIs, borrowed: columns of spacepoints and the offset of each RoI, or one [`Roi`]. Nothing
@@ -151,6 +149,25 @@ impl<'a> From<&'a Roi> for BatchView<'a> {
     fn from(roi: &'a Roi) -> Self {
         Self(Rois::One(roi.into()))
     }
+}
+
+/// Ranges of items between these offsets, at most so many, none of them empty, of about equal
+/// sizes.
+pub(crate) fn split(offsets: &[usize], parts: usize) -> Vec<Range<usize>> {
+    let last = offsets.len() - 1;
+    let (low, high) = (offsets[0], offsets[last]);
+    let (mut first, mut split) = (0, Vec::new());
+    for part in 1..=parts {
+        let target = low + (high - low) * part / parts;
+        let after = first + offsets[first..].partition_point(|&offset| offset < target);
+        let nearer_before = after > first && target - offsets[after - 1] < offsets[after] - target;
+        let end = if part == parts { last } else { after - usize::from(nearer_before) };
+        if end > first {
+            split.push(first..end);
+        }
+        first = end;
+    }
+    split
 }
 
 #[cfg(test)]

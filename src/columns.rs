@@ -1,10 +1,8 @@
-//! Columns of spacepoints that a caller has in its own arrays, and how a batch takes them.
-
-use rayon::prelude::*;
+//! Columns of spacepoints that a caller has in its own arrays.
 
 pub use crate::azimuth::rho_phi_columns;
 use crate::error::{Error, Result};
-use crate::spacepoint::{Coordinates, NO_LAYER, RoiBatch, RoiDescriptor, SpacepointsView};
+use crate::spacepoint::{RoiDescriptor, SpacepointsView};
 
 /// The number type of a column of coordinates: `f32` or `f64`.
 pub trait Coordinate: Copy + Into<f64> + sealed::Sealed {
@@ -57,13 +55,13 @@ impl LayerIndex for u32 {}
 /// Borrowed columns of spacepoints: three of coordinates and one of layers, of equal length.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns<'a, T, L> {
-    frame: Frame,
-    coordinates: [&'a [T]; 3],
-    layer: &'a [L],
+    pub(crate) frame: Frame,
+    pub(crate) coordinates: [&'a [T]; 3],
+    pub(crate) layer: &'a [L],
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Frame {
+pub(crate) enum Frame {
     Cylindrical,
     Cartesian,
 }
@@ -113,110 +111,6 @@ impl<'a, T: Coordinate> Columns<'a, T, u8> {
     }
 }
 
-impl RoiBatch {
-    /// Appends an RoI whose spacepoints are all of these columns.
-    ///
-    /// The batch has the same bits as after [`RoiBatch::push`] of the spacepoints one by one, and
-    /// the coordinates are copied once.
-    ///
-    /// ```
-    /// use zfinder::{Columns, RoiBatch, RoiDescriptor};
-    /// let (x, y, z, layer) = ([3.0f32, 0.0], [4.0f32, 88.5], [1.0f32, 2.0], [0u8, 1]);
-    /// let mut batch = RoiBatch::with_f32();
-    /// batch.push_columns(RoiDescriptor::default(), Columns::cartesian(&x, &y, &z, &layer)?);
-    /// assert_eq!(batch.roi(0).spacepoint(0).rho, 5.0);
-    /// # Ok::<(), zfinder::Error>(())
-    /// ```
-    pub fn push_columns<T: Coordinate, L: LayerIndex>(
-        &mut self,
-        descriptor: RoiDescriptor,
-        columns: Columns<'_, T, L>,
-    ) {
-        self.append(columns);
-        self.end_roi(self.count_spacepoints(), descriptor);
-    }
-
-    /// Appends many RoIs. RoI i has the spacepoints from `offsets[i]` up to `offsets[i + 1]` and
-    /// the i-th descriptor. The first of the `descriptors.len() + 1` offsets is 0, the last is the
-    /// number of spacepoints, as in Arrow and Awkward Array.
-    ///
-    /// # Errors
-    /// [`Error::Columns`] if offsets do not ascend from 0 to the number of spacepoints, or if the
-    /// number of descriptors is not the number of RoIs. The batch is then unchanged.
-    /// ```
-    /// use zfinder::{Columns, RoiBatch, RoiDescriptor, RoiId};
-    /// let (rho, phi, z) = ([50.5, 88.5, 50.5], [0.1, 0.1, 2.0], [1.0, 2.0, 3.0]);
-    /// let layer = [0u32, 1, 0];
-    /// let events = [7, 8].map(|event_id| {
-    ///     let id = RoiId { event_id, roi_id: 0 };
-    ///     RoiDescriptor { id, ..Default::default() }
-    /// });
-    /// let mut batch = RoiBatch::new();
-    /// let columns = Columns::cylindrical(&rho, &phi, &z, &layer)?;
-    /// batch.extend_columns(&events, &[0i64, 2, 3], columns)?;
-    /// assert_eq!((batch.len(), batch.roi(1).len()), (2, 1));
-    /// # Ok::<(), zfinder::Error>(())
-    /// ```
-    pub fn extend_columns<T: Coordinate, L: LayerIndex>(
-        &mut self,
-        descriptors: &[RoiDescriptor],
-        offsets: &[impl Copy + TryInto<usize>],
-        columns: Columns<'_, T, L>,
-    ) -> Result<()> {
-        check_offsets(descriptors, offsets, columns.len())?;
-        let first = self.count_spacepoints();
-        self.append(columns);
-        let ends = offsets.iter().skip(1).filter_map(|&offset| offset.try_into().ok());
-        for (descriptor, end) in descriptors.iter().zip(ends) {
-            self.end_roi(first + end, *descriptor);
-        }
-        Ok(())
-    }
-
-    /// Appends spacepoints, without the end of an RoI.
-    fn append<T: Coordinate, L: LayerIndex>(&mut self, columns: Columns<'_, T, L>) {
-        let first = self.count_spacepoints();
-        let (coordinates, layers) = self.columns_mut();
-        layers.extend(columns.layer.iter().map(|&layer| u8::try_from(layer.into()).unwrap_or(NO_LAYER)));
-        match coordinates {
-            Coordinates::Double(to) => {
-                for (to, from) in to.iter_mut().zip(columns.coordinates) {
-                    to.extend(from.iter().map(|&value| value.into()));
-                }
-                if let Frame::Cartesian = columns.frame {
-                    let [x, y, _] = to;
-                    rho_phi_of_many(&mut x[first..], &mut y[first..]);
-                }
-            }
-            Coordinates::Single(to) => match columns.frame {
-                Frame::Cylindrical => {
-                    for (to, from) in to.iter_mut().zip(columns.coordinates) {
-                        to.extend(from.iter().map(|&value| value.to_f32()));
-                    }
-                }
-                Frame::Cartesian => {
-                    let ([rho, phi, to_z], [x, y, z]) = (to, columns.coordinates);
-                    to_z.extend(z.iter().map(|&value| value.to_f32()));
-                    // rho and phi are computed in f64 and rounded once, block by block.
-                    for (x, y) in x.chunks(BLOCK).zip(y.chunks(BLOCK)) {
-                        let (mut rho_block, mut phi_block) = ([0.0; BLOCK], [0.0; BLOCK]);
-                        for (to, &from) in rho_block.iter_mut().zip(x) {
-                            *to = from.into();
-                        }
-                        for (to, &from) in phi_block.iter_mut().zip(y) {
-                            *to = from.into();
-                        }
-                        let (rho_block, phi_block) = (&mut rho_block[..x.len()], &mut phi_block[..y.len()]);
-                        rho_phi_columns(rho_block, phi_block);
-                        rho.extend(rho_block.iter().map(|&value| value as f32));
-                        phi.extend(phi_block.iter().map(|&value| value as f32));
-                    }
-                }
-            },
-        }
-    }
-}
-
 /// Checks that `descriptors.len() + 1` offsets ascend from 0 to the number of spacepoints.
 ///
 /// # Errors
@@ -242,85 +136,4 @@ pub(crate) fn check_offsets(
         return refuse(format!("the last offset is {before}, and there are {spacepoints} spacepoints"));
     }
     Ok(())
-}
-
-/// Turns x and y into rho and phi, on all threads of rayon's pool if there are many.
-fn rho_phi_of_many(x: &mut [f64], y: &mut [f64]) {
-    const MANY: usize = 1 << 16;
-    const EACH: usize = 1 << 14;
-    if x.len() < MANY {
-        return rho_phi_columns(x, y);
-    }
-    x.par_chunks_mut(EACH).zip(y.par_chunks_mut(EACH)).for_each(|(x, y)| rho_phi_columns(x, y));
-}
-
-/// Spacepoints that are turned from x and y to rho and phi at a time.
-const BLOCK: usize = 128;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::spacepoint::Spacepoint;
-
-    /// x, y, z and layers of spacepoints anywhere.
-    fn random(count: usize) -> ([Vec<f64>; 3], Vec<u32>) {
-        let mut rng = fastrand::Rng::with_seed(count as u64);
-        let mut column = |size: f64| -> Vec<f64> { (0..count).map(|_| size * (rng.f64() - 0.5)).collect() };
-        let columns = [column(1e3), column(1e3), column(4e3)];
-        (columns, (0..count).map(|i| if i % 50 == 49 { 300 } else { i as u32 % 19 }).collect())
-    }
-
-    #[test]
-    fn columns_give_the_bits_of_records() {
-        for count in [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 7, 70_001] {
-            let ([x, y, z], layer) = random(count);
-            let spacepoints: Vec<_> = (0..count).map(|i| Spacepoint::from_xyz(x[i], y[i], z[i], layer[i])).collect();
-            let (rho, phi): (Vec<_>, Vec<_>) = spacepoints.iter().map(|s| (s.rho, s.phi)).unzip();
-            for new in [RoiBatch::new, RoiBatch::with_f32] {
-                let (mut records, mut cartesian, mut cylindrical) = (new(), new(), new());
-                for _ in 0..2 {
-                    records.push(RoiDescriptor::default(), spacepoints.iter().copied());
-                    let columns = Columns::cartesian(&x, &y, &z, &layer).expect("equal lengths");
-                    cartesian.push_columns(RoiDescriptor::default(), columns);
-                    let columns = Columns::cylindrical(&rho, &phi, &z, &layer).expect("equal lengths");
-                    cylindrical.push_columns(RoiDescriptor::default(), columns);
-                }
-                assert_eq!(records, cartesian, "{count}");
-                assert_eq!(records, cylindrical, "{count}");
-            }
-        }
-    }
-
-    #[test]
-    fn offsets_divide_columns_into_rois() {
-        let ([x, y, z], layer) = random(10);
-        let columns = || Columns::cartesian(&x, &y, &z, &layer).expect("equal lengths");
-        let rois = [RoiDescriptor::default(); 3];
-        let mut batch = RoiBatch::new();
-        for _ in 0..2 {
-            batch.extend_columns(&rois, &[0u32, 4, 4, 10], columns()).expect("good offsets");
-        }
-        let sizes: Vec<usize> = batch.iter().map(|roi| roi.len()).collect();
-        assert_eq!(sizes, [4, 0, 6, 4, 0, 6]);
-        assert_eq!(batch.roi(5).spacepoint(0), Spacepoint::from_xyz(x[4], y[4], z[4], layer[4]));
-        let before = batch.clone();
-        let mut refused = |rois: &[RoiDescriptor], offsets: &[i64], words: &str| {
-            let error = batch.extend_columns(rois, offsets, columns()).expect_err(words).to_string();
-            assert!(error.contains(words), "{error}");
-            assert_eq!(batch, before, "{words}");
-        };
-        refused(&rois, &[0, 4, 10], "3 offsets for 3 RoIs");
-        refused(&rois, &[], "0 offsets for 3 RoIs");
-        refused(&rois, &[1, 4, 4, 10], "offset 0");
-        refused(&rois, &[0, 4, 3, 10], "offset 2");
-        refused(&rois, &[0, -1, 3, 10], "offset 1");
-        refused(&rois, &[0, 4, 4, 11], "the last offset is 11");
-        refused(&[], &[0], "the last offset is 0");
-    }
-
-    #[test]
-    fn columns_of_different_lengths_are_refused() {
-        let error = Columns::cylindrical(&[1.0f32, 2.0], &[1.0, 2.0], &[1.0], &[0u8, 1]).expect_err("z is short");
-        assert_eq!(error.to_string(), "columns of spacepoints: z has 1 elements and layer has 2");
-    }
 }

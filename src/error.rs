@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::config::Config;
-
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -24,6 +22,8 @@ pub enum Error {
     UnknownKey {
         /// The name found.
         name: String,
+        /// The names of all keys.
+        known: Vec<&'static str>,
     },
     /// A detector table that contradicts itself.
     Detector {
@@ -74,10 +74,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config { key, value, reason } => write!(f, "option `{key}`: {value} {reason}"),
-            Self::UnknownKey { name } => {
-                write!(f, "there is no option `{name}`: the options are ")?;
-                let names = Config::KEYS.iter().map(|key| key.name);
-                names.enumerate().try_for_each(|(i, key)| write!(f, "{}{key}", if i == 0 { "" } else { ", " }))
+            Self::UnknownKey { name, known } => {
+                write!(f, "there is no option `{name}`: the options are {}", known.join(", "))
             }
             Self::Detector { detector, reason } => write!(f, "detector `{detector}`: {reason}"),
             Self::PhiWindow { phi_min, phi_max, reason } => {

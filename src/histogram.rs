@@ -1,22 +1,17 @@
 //! The pair of histograms (nHisto, zHisto), the two ways to sum z, and what a peak in them means.
 //!
 //! Words are 32 bits and mean the same on CPU and GPU. nHisto counts weights. zHisto holds, by
-//! [`Accumulate`], either the sum of offsets within the bin in fixed point ([`FixedPoint`], shader
-//! `accumulate/fixed_point.wgsl`) or the bits of an f32 sum of z ([`CompareExchange`], shader
-//! `thesis/f32_accumulate.wgsl`).
+//! [`Accumulate`](crate::thesis::Accumulate), either the sum of offsets within the bin in fixed
+//! point ([`FixedPoint`], shader `accumulate/fixed_point.wgsl`) or the bits of an f32 sum of z
+//! ([`CompareExchange`], shader `thesis/f32_accumulate.wgsl`).
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use bytemuck::{Pod, Zeroable};
-
-use crate::config::{Config, Weighting};
+use crate::engine::records::{Background, Cluster, Peak};
 use crate::pt_weight::PtWeight;
-use crate::reach::TrackModel;
-use crate::thesis::Accumulate;
-use crate::vertex::{MeanBackground, Vertex};
+use crate::vertex::MeanBackground;
 use crate::z_bins::ZBins;
-use crate::z_error::MeanZ;
 
 /// Fixed-point steps in one bin, from its lower edge on: `OFFSET_STEPS` in `shaders/types.wgsl`. A
 /// bin of 0.2 mm has steps of 0.2 um, far below any resolution.
@@ -122,50 +117,6 @@ impl ZSum for CompareExchange {
     }
 }
 
-/// A peak as the stages find it: three neighbouring bins, as words.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
-pub(crate) struct Peak {
-    /// The middle bin, or [`Peak::NONE`].
-    pub(crate) bin: u32,
-    pub(crate) n: [u32; 3],
-    pub(crate) z: [u32; 3],
-    /// Pairs, whatever their weight.
-    pub(crate) pairs: [u32; 3],
-    /// The sum of n; where weights go by pT, the bits of [`PtWeight::rank`].
-    pub(crate) rank: u32,
-    /// Where weights go by pT, the pairs that z is the mean of; else zero.
-    pub(crate) cluster: Cluster,
-    /// Failure flags of the RoI, in its first peak, on the GPU only.
-    pub(crate) flags: u32,
-    /// In the first of an RoI's peaks.
-    pub(crate) background: Background,
-}
-
-/// The densest pairs near a peak whose weights go by pT: `Cluster` in `shaders/types.wgsl`.
-///
-/// The weight of a hard track's pair reaches a thousand, but its z is no better. A displaced track
-/// may be the hardest. z is therefore the mean of the pairs in the cluster, weighted by the
-/// precision of their layers. The search covers the five bins about the peak's middle bin, in
-/// windows of five parts of a bin. The window with the largest sum of precisions wins; ties go to
-/// the largest sum in 13 parts, then to the window nearest to the middle. A window of 13 parts
-/// about the mean is moved to its own mean once: the cluster.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub(crate) struct Cluster {
-    /// The first part of the window, counted from the first one of the five bins.
-    pub(crate) first: u32,
-    /// Sum of the pairs' precisions.
-    pub(crate) weight: u32,
-    /// Sum over the pairs of precision times part, counted from `first` on, and times its square.
-    pub(crate) sum: u32,
-    pub(crate) squares: u32,
-    /// Sectors of phi with soft tracks in the bins that the window touches: independent directions.
-    pub(crate) directions: u32,
-    /// Sum of the precisions in all five bins.
-    pub(crate) around: u32,
-}
-
 impl Cluster {
     /// Bins on either side of the middle one.
     const BINS: usize = 2;
@@ -226,7 +177,7 @@ impl Cluster {
     }
 
     /// Mean z \[mm\], and its variance \[mm^2\], about the bin `middle`.
-    fn mean(&self, middle: f64, bins: &ZBins) -> (f64, f64) {
+    pub(crate) fn mean(&self, middle: f64, bins: &ZBins) -> (f64, f64) {
         let (weight, parts) = (f64::from(self.weight), f64::from(PAIR_PARTS));
         let mean = f64::from(self.sum) / weight;
         // Within a part, pairs are taken to be spread evenly.
@@ -234,18 +185,6 @@ impl Cluster {
         let offset = (f64::from(self.first) + mean + 0.5) / parts - (Self::BINS as f64 + 0.5);
         ((middle + bins.offset + offset) * bins.width, variance * (bins.width / parts).powi(2))
     }
-}
-
-/// Sums of windows of three bins that are background, added: `Background` in `shaders/types.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub(crate) struct Background {
-    /// Words of the sum of so many windows, whose own sums are below the threshold.
-    pub(crate) low: u32,
-    pub(crate) high: u32,
-    pub(crate) windows: u32,
-    /// The sum of each of the others.
-    pub(crate) threshold: u32,
 }
 
 /// Sums of windows that are counted, from 0 on.
@@ -347,108 +286,13 @@ impl Peak {
         }
         Self { bin: left + 1, n, z, pairs, rank, cluster, flags: 0, background: Background::default() }
     }
-
-    /// The vertex that it means, over such a background and of such tracks. In f64 from words, so
-    /// that every engine rounds alike.
-    pub(crate) fn vertex(
-        &self,
-        bins: &ZBins,
-        accumulate: Accumulate,
-        background: Option<MeanBackground>,
-        tracks: TrackModel,
-        config: &Config,
-    ) -> Vertex {
-        let n: f64 = self.n.iter().map(|&n| f64::from(n)).sum();
-        // The background's entries move the mean as well, and say nothing of the vertex.
-        let signal = n - background.map_or(0.0, |background| background.entries);
-        let pairs: u64 = self.pairs.iter().map(|&pairs| u64::from(pairs)).sum();
-        let share = (signal / n).powi(2);
-        let (entries_z_mm, variance) = self.weighted_mean(bins, accumulate);
-        let (mean, entries, rank) = match config.weighting {
-            // Weights are no numbers of entries: pairs are.
-            Weighting::Pt => {
-                let of_pairs = self.cluster.mean(f64::from(self.bin), bins);
-                let best_pair_mm = tracks.z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());
-                let of_precision_1_mm = best_pair_mm * tracks.precision;
-                let (cluster, width_mm) = (&self.cluster, config.beam_width_mm);
-                let mean = MeanZ::of_pairs(of_pairs, entries_z_mm, cluster, share, of_precision_1_mm, width_mm);
-                (mean, pairs as f64, f64::from(f32::from_bits(self.rank)))
-            }
-            Weighting::Count => {
-                let independent = n * share / tracks.entries;
-                let mean = MeanZ { z_mm: entries_z_mm, variance, independent, common_variance: 0.0 };
-                (mean, n, f64::from(self.rank))
-            }
-        };
-        let (z_mm, z_error_mm) = (mean.z_mm, mean.error_mm());
-        let significance = background.and_then(|b| b.significance(config.significance, n, entries / tracks.entries));
-        let background = background.map(|background| background.entries);
-        Vertex { z_mm, z_error_mm, weight: n, pairs, rank, significance, background }
-    }
-
-    /// The mean z \[mm\] of the entries in the three bins, and its variance \[mm^2\].
-    fn weighted_mean(&self, bins: &ZBins, accumulate: Accumulate) -> (f64, f64) {
-        let z_mm = match accumulate {
-            Accumulate::Fixed => FixedPoint::z_mm,
-            Accumulate::CompareExchange => CompareExchange::z_mm,
-        };
-        let n: f64 = self.n.iter().map(|&n| f64::from(n)).sum();
-        let z = [0, 1, 2].map(|i| z_mm(self.z[i], self.n[i], f64::from(self.bin) + i as f64 - 1.0, bins));
-        let mean = z.iter().sum::<f64>() / n;
-        let apart = |(&n, z): (&u32, &f64)| if n == 0 { 0.0 } else { f64::from(n) * (z / f64::from(n) - mean).powi(2) };
-        let between: f64 = self.n.iter().zip(&z).map(apart).sum();
-        // Within a bin entries are taken to be spread evenly.
-        (mean, between / n + bins.width * bins.width / 12.0)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Preset;
 
     /// Entries at known z come back as their mean, from either sum.
-    #[test]
-    fn a_peak_is_the_mean_of_its_entries() {
-        let bins = ZBins::new((-200.0, 200.0), 0.2).expect("valid");
-        let entries = [(41.93, 3), (42.0, 1), (42.11, 5), (42.25, 2)];
-        let total: u32 = entries.iter().map(|e| e.1).sum();
-        let mean = entries.iter().map(|&(z, w)| z * f64::from(w)).sum::<f64>() / f64::from(total);
-        let place = |z: f64| (z / bins.width - bins.offset).round_ties_even();
-        let middle = place(42.1);
-        for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
-            let mut peak = Peak {
-                bin: middle as u32,
-                n: [0; 3],
-                z: [0; 3],
-                pairs: [0; 3],
-                rank: 0,
-                cluster: Cluster::default(),
-                flags: 0,
-                background: Background::default(),
-            };
-            for (z, weight) in entries {
-                let i = (place(z) - middle + 1.0) as usize;
-                let steps = (z / bins.width - bins.offset - place(z) + 0.5) * f64::from(OFFSET_STEPS);
-                let steps = steps.floor() as u32;
-                peak.n[i] += weight;
-                peak.z[i] = match accumulate {
-                    Accumulate::Fixed => FixedPoint::accumulate(peak.z[i], weight, z as f32, steps),
-                    Accumulate::CompareExchange => CompareExchange::accumulate(peak.z[i], weight, z as f32, steps),
-                };
-            }
-            let vertex = peak.vertex(
-                &bins,
-                accumulate,
-                None,
-                TrackModel { entries: 1.0, z_resolution_mm: None, precision: 1.0 },
-                &Config::preset(Preset::Default),
-            );
-            approx::assert_abs_diff_eq!(vertex.z_mm, mean, epsilon = 2e-4);
-            assert_eq!(vertex.weight, f64::from(total));
-        }
-    }
-
     #[test]
     fn the_fullest_bin_does_not_wrap() {
         assert!(MAX_COUNT.checked_mul(OFFSET_STEPS).is_some());

@@ -164,7 +164,8 @@ fn distance(detector: &Detector, point: &Spacepoint) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spacepoint::{RoiBatch, RoiDescriptor};
+    use crate::roi_batch::RoiBatch;
+    use crate::spacepoint::RoiDescriptor;
 
     /// Spacepoints on each layer of a detector, with its lengths divided by the unit.
     fn on_layers(detector: &Detector, unit: f64, first_layer: u32) -> RoiBatch {

@@ -60,8 +60,8 @@
 //!
 //! Modules in reading order:
 //!
-//! - `spacepoint`, `batch_view`, [`columns`], `azimuth`: input, [`Spacepoint`], [`Roi`],
-//!   [`RoiBatch`], [`BatchView`], columns of the caller, and the azimuth of x and y.
+//! - `spacepoint`, [`columns`], `batch_view`, `roi_batch`, `azimuth`: input, [`Spacepoint`],
+//!   [`Roi`], [`RoiBatch`], [`BatchView`], columns of the caller, and the azimuth of x and y.
 //! - [`region`]: regions, the parts of an event that are searched as one RoI.
 //! - [`detector`]: [`Detector`], its layers, and the bending of tracks between them.
 //! - [`config`], `z_bins`, `pt_weight`: the physics, [`Config`] with the table of its keys,
@@ -117,6 +117,7 @@ mod pt_weight;
 mod reach;
 pub mod region;
 pub mod results;
+mod roi_batch;
 mod spacepoint;
 mod stream;
 pub mod thesis;
@@ -132,7 +133,8 @@ pub use error::{Error, Result};
 pub use finder::{ZFinder, ZFinderBuilder};
 pub use options::{Encoding, Engine, Precision};
 pub use results::{Results, RoiResult, Status, Vertices};
-pub use spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, RoiView, Spacepoint};
+pub use roi_batch::RoiBatch;
+pub use spacepoint::{PhiWindow, Roi, RoiDescriptor, RoiId, RoiView, Spacepoint};
 pub use stream::{SearchedBatch, Stream, StreamOptions};
 pub use vertex::Vertex;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[cfg(feature = "gpu")]
 pub(crate) use kernel_host::AdapterChoice;
 
-use crate::config::{Word, not_a_word, words};
+use crate::config::words::{Word, not_a_word, words};
 use crate::error::{Error, Result};
 use crate::thesis::ThesisOptions;
 

@@ -10,7 +10,8 @@ use std::str::FromStr;
 use crate::batch_view::BatchView;
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint, normalised, usable};
+use crate::roi_batch::RoiBatch;
+use crate::spacepoint::{PhiWindow, RoiDescriptor, Spacepoint, normalised, usable};
 
 /// Kind of a seed object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

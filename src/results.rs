@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::config::words;
+use crate::config::words::words;
 use crate::spacepoint::RoiId;
 use crate::vertex::Vertex;
 

@@ -1,10 +1,9 @@
-//! Spacepoints, regions of interest, and batches of them.
+//! Spacepoints and regions of interest.
 
 use std::f64::consts::{PI, TAU};
 use std::ops::Range;
 
 use crate::azimuth::rho_phi;
-use crate::batch_view::BatchView;
 use crate::error::{Error, Result};
 
 /// A measured point in the tracker, in cylindrical coordinates about the nominal beam line.
@@ -149,40 +148,8 @@ pub struct Roi {
     pub spacepoints: Vec<Spacepoint>,
 }
 
-/// Many RoIs as a structure of arrays: coordinates of all spacepoints one after the other, and
-/// where each RoI begins.
-///
-/// Coordinates are f64, or f32 in a batch made by [`RoiBatch::with_f32`]: 25 or 13 bytes a
-/// spacepoint. Where spacepoints come at trigger rates in f32 already, half as much memory has to
-/// be read. Either way they are widened to f64 before anything is computed of them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RoiBatch {
-    coordinates: Coordinates,
-    layer: Vec<u8>,
-    offsets: Vec<usize>,
-    descriptors: Vec<RoiDescriptor>,
-}
-
-/// rho, phi and z of many spacepoints.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Coordinates {
-    Double([Vec<f64>; 3]),
-    Single([Vec<f32>; 3]),
-}
-
 /// In place of a layer that no detector has: [`crate::detector::MAX_LAYERS`] are possible.
 pub(crate) const NO_LAYER: u8 = u8::MAX;
-
-impl Default for RoiBatch {
-    fn default() -> Self {
-        Self {
-            coordinates: Coordinates::Double(Default::default()),
-            layer: Vec::new(),
-            offsets: vec![0],
-            descriptors: Vec::new(),
-        }
-    }
-}
 
 /// A borrowed RoI of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -254,156 +221,28 @@ impl RoiView<'_> {
     }
 }
 
-impl RoiBatch {
-    /// An empty batch.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Makes an empty batch that keeps coordinates in f32.
-    ///
-    /// ```
-    /// use zfinder::{RoiBatch, RoiDescriptor, Spacepoint};
-    /// let mut batch = RoiBatch::with_f32();
-    /// let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 };
-    /// batch.push(RoiDescriptor::default(), [spacepoint]);
-    /// assert_eq!(batch.roi(0).spacepoint(0).phi, f64::from(0.1f32));
-    /// ```
-    pub fn with_f32() -> Self {
-        Self { coordinates: Coordinates::Single(Default::default()), ..Self::default() }
-    }
-
-    /// Returns whether coordinates are f32.
-    pub(crate) fn is_f32(&self) -> bool {
-        matches!(self.coordinates, Coordinates::Single(_))
-    }
-
-    /// Appends an RoI.
-    pub fn push(&mut self, descriptor: RoiDescriptor, spacepoints: impl IntoIterator<Item = Spacepoint>) {
-        for s in spacepoints {
-            match &mut self.coordinates {
-                Coordinates::Double([rho, phi, z]) => {
-                    rho.push(s.rho);
-                    phi.push(s.phi);
-                    z.push(s.z);
-                }
-                Coordinates::Single([rho, phi, z]) => {
-                    rho.push(s.rho as f32);
-                    phi.push(s.phi as f32);
-                    z.push(s.z as f32);
-                }
-            }
-            self.layer.push(u8::try_from(s.layer).unwrap_or(NO_LAYER));
-        }
-        self.end_roi(self.layer.len(), descriptor);
-    }
-
-    /// Ends an RoI at a number of spacepoints.
-    pub(crate) fn end_roi(&mut self, end: usize, descriptor: RoiDescriptor) {
-        self.offsets.push(end);
-        self.descriptors.push(descriptor);
-    }
-
-    /// The columns, to append to: coordinates and layers.
-    pub(crate) fn columns_mut(&mut self) -> (&mut Coordinates, &mut Vec<u8>) {
-        (&mut self.coordinates, &mut self.layer)
-    }
-
-    /// Takes all RoIs out and keeps the memory, so that filling it again allocates nothing.
-    pub fn clear(&mut self) {
-        match &mut self.coordinates {
-            Coordinates::Double(columns) => columns.iter_mut().for_each(Vec::clear),
-            Coordinates::Single(columns) => columns.iter_mut().for_each(Vec::clear),
-        }
-        self.layer.clear();
-        self.offsets.truncate(1);
-        self.descriptors.clear();
-    }
-
-    /// Number of RoIs.
-    pub fn len(&self) -> usize {
-        self.descriptors.len()
-    }
-
-    /// Whether there is no RoI.
-    pub fn is_empty(&self) -> bool {
-        self.descriptors.is_empty()
-    }
-
-    /// Returns the number of spacepoints of all RoIs together.
-    pub fn count_spacepoints(&self) -> usize {
-        self.layer.len()
-    }
-
-    /// The RoI at `index`, in the order pushed.
-    ///
-    /// # Panics
-    /// When `index >= len()`, as slices do.
-    pub fn roi(&self, index: usize) -> RoiView<'_> {
-        BatchView::from(self).roi(index)
-    }
-
-    /// Divides the batch into at most so many ranges of RoIs, none of them empty, with about equal
-    /// numbers of spacepoints.
-    ///
-    /// ```
-    /// use zfinder::{RoiBatch, RoiDescriptor, Spacepoint};
-    /// let mut batch = RoiBatch::new();
-    /// for count in [100, 1, 1] {
-    ///     let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 1.0, layer: 0 };
-    ///     batch.push(RoiDescriptor::default(), vec![spacepoint; count]);
-    /// }
-    /// assert_eq!(batch.split(2), [0..1, 1..3]);
-    /// ```
-    pub fn split(&self, parts: usize) -> Vec<Range<usize>> {
-        split(&self.offsets, parts)
-    }
-
-    /// All RoIs in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = RoiView<'_>> {
-        (0..self.len()).map(|i| self.roi(i))
-    }
-}
-
-impl<'a> From<&'a RoiBatch> for BatchView<'a> {
-    fn from(batch: &'a RoiBatch) -> Self {
-        let spacepoints = match &batch.coordinates {
-            Coordinates::Double(all) => SpacepointsView::Double(all.each_ref().map(Vec::as_slice), &batch.layer),
-            Coordinates::Single(all) => SpacepointsView::Single(all.each_ref().map(Vec::as_slice), &batch.layer),
-        };
-        Self::of_batch(spacepoints, &batch.offsets, &batch.descriptors)
-    }
-}
-
-/// Ranges of items between these offsets, at most so many, none of them empty, of about equal
-/// sizes.
-pub(crate) fn split(offsets: &[usize], parts: usize) -> Vec<Range<usize>> {
-    let last = offsets.len() - 1;
-    let (low, high) = (offsets[0], offsets[last]);
-    let (mut first, mut split) = (0, Vec::new());
-    for part in 1..=parts {
-        let target = low + (high - low) * part / parts;
-        let after = first + offsets[first..].partition_point(|&offset| offset < target);
-        let nearer_before = after > first && target - offsets[after - 1] < offsets[after] - target;
-        let end = if part == parts { last } else { after - usize::from(nearer_before) };
-        if end > first {
-            split.push(first..end);
-        }
-        first = end;
-    }
-    split
-}
-
-impl FromIterator<Roi> for RoiBatch {
-    fn from_iter<I: IntoIterator<Item = Roi>>(rois: I) -> Self {
-        let mut batch = RoiBatch::new();
-        for roi in rois {
-            batch.push(roi.descriptor, roi.spacepoints);
-        }
-        batch
-    }
-}
-
 #[cfg(test)]
-#[path = "spacepoint_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_wrap_and_refuse() {
+        assert_eq!(PhiWindow::edges(-0.5, 0.5), (-0.5, 1.0));
+        let (low, width) = PhiWindow::edges(3.0, -3.0);
+        assert_eq!(low, 3.0);
+        approx::assert_relative_eq!(width, TAU - 6.0, epsilon = 1e-12);
+        for (low, high) in [(1.0, 1.0), (f64::NAN, 1.0), (-10.0, 30.0), (-4.0, 4.0)] {
+            assert!(PhiWindow::new(low, high).is_err(), "[{low}, {high}]");
+        }
+        assert!(PhiWindow::new(-PI, PI).is_ok());
+        assert!(PhiWindow::new(6.0, 7.0).is_err(), "edges beyond 2 pi are degrees or a mistake");
+    }
+
+    #[test]
+    fn phi_is_turned_only_when_it_must() {
+        assert_eq!(normalised(PI), PI);
+        assert_eq!(normalised(-PI), -PI);
+        approx::assert_relative_eq!(normalised(3.0 * PI / 2.0), -PI / 2.0, epsilon = 1e-12);
+        approx::assert_relative_eq!(normalised(-100.0), (-100.0f64).sin().atan2((-100.0f64).cos()), epsilon = 1e-12);
+    }
+}

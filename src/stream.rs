@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::error::{Error, Result};
 use crate::results::Results;
-use crate::spacepoint::RoiBatch;
+use crate::roi_batch::RoiBatch;
 
 /// How a [`Stream`] works.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The design of the 2010 thesis, to compare with: C. Jones, *Porting the z-finder algorithm to
 //! GPU* (MSc thesis, Edinburgh 2010). Slower than the product, with the same answers.
 
-use crate::config::words;
+use crate::config::words::words;
 
 words! {
     /// How zHisto is summed on the GPU and CPU engines.

@@ -1,6 +1,5 @@
 //! The bins of z of an RoI.
 
-use crate::config::Config;
 use crate::error::{Error, Result};
 
 /// How z is binned for one RoI (specification, section 2, Histograms).
@@ -20,6 +19,9 @@ pub(crate) struct ZBins {
 }
 
 impl ZBins {
+    /// Most bins of a histogram.
+    pub(crate) const MAX_BINS: u32 = 1 << 20;
+
     pub(crate) fn new((z_min, z_max): (f64, f64), width: f64) -> Result<Self> {
         let refuse = |key, value: f64, reason: String| Err(Error::Config { key, value: value.to_string(), reason });
         if !(z_min.is_finite() && z_max.is_finite() && z_min < z_max) {
@@ -29,16 +31,16 @@ impl ZBins {
             return refuse("z_bin_mm", width, "must be finite and positive, eta included".into());
         }
         let half = (0.5 * (z_max - z_min) / width).ceil();
-        if 2.0 * half + 2.0 > f64::from(Config::MAX_BINS) {
+        if 2.0 * half + 2.0 > f64::from(Self::MAX_BINS) {
             return refuse(
                 "z_bin_mm",
                 width,
-                format!("makes more than {} bins of [{z_min}, {z_max}] mm", Config::MAX_BINS),
+                format!("makes more than {} bins of [{z_min}, {z_max}] mm", Self::MAX_BINS),
             );
         }
         let farthest = z_min.abs().max(z_max.abs()) / width;
-        if farthest > f64::from(Config::MAX_BINS) {
-            let reason = format!("puts [{z_min}, {z_max}] mm more than {} bins from z = 0", Config::MAX_BINS);
+        if farthest > f64::from(Self::MAX_BINS) {
+            let reason = format!("puts [{z_min}, {z_max}] mm more than {} bins from z = 0", Self::MAX_BINS);
             return refuse("z_bin_mm", width, reason);
         }
         let offset = (z_min / width).floor();

@@ -2,7 +2,7 @@
 //! all engines have the same bits.
 
 use crate::config::Config;
-use crate::histogram::Cluster;
+use crate::engine::records::Cluster;
 
 /// Variance of the mean of one direction, in units of the pairs' variance. Adjusted to simulated
 /// events, as are the other numbers (lab/records/2026-11-27-errors-of-z.md).

@@ -1,7 +1,7 @@
 // Where weights go by pT (PtWeight in src/pt_weight.rs): the rank of three bins, by their tracks'
 // directions too, and the cluster of pairs that a peak's z is the mean of (Cluster in
-// src/histogram.rs). Ranks are bits of a positive f32, which order as the numbers do. Swapped with
-// ranks/sum.wgsl.
+// src/engine/records.rs). Ranks are bits of a positive f32, which order as the numbers do. Swapped
+// with ranks/sum.wgsl.
 // workgroup memory: 180 bytes
 // Needs: types, histograms; of the kernel total, totals, WORKGROUP_SIZE.
 // CPU twin: src/engine/twin/find_peaks.rs

@@ -1,49 +1,11 @@
-//! Keys of the configuration: names, ranges, units and meanings, and the reading, writing and
-//! checking of their values. Every front end takes them from here.
+//! Keys of the configuration: names, ranges, units and meanings, and the checks of values. Every
+//! front end takes them from here.
 
 use std::fmt;
 
-use crate::config::{Config, Word};
+use crate::config::value::{Value, summary};
+use crate::config::words::Word;
 use crate::error::{Error, Result};
-
-/// A value of a key, as files, command lines and programs give it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// No value, of a key that may be absent.
-    Absent,
-    /// `true` or `false`.
-    Flag(bool),
-    /// A number.
-    Number(f64),
-    /// Two numbers, x and y.
-    Pair([f64; 2]),
-    /// A word.
-    Word(String),
-}
-
-impl Value {
-    /// Returns the value as a command line has it, which [`Key::parse`] reads.
-    pub fn argument(&self) -> String {
-        match self {
-            Self::Pair([x, y]) => format!("{x},{y}"),
-            Self::Word(word) => word.clone(),
-            value => value.to_string(),
-        }
-    }
-}
-
-/// Writes a value in the form of TOML. An absent value, which TOML leaves out, is `none`.
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Absent => f.write_str("none"),
-            Self::Flag(flag) => flag.fmt(f),
-            Self::Number(number) => number.fmt(f),
-            Self::Pair([x, y]) => write!(f, "[{x}, {y}]"),
-            Self::Word(word) => write!(f, "\"{word}\""),
-        }
-    }
-}
 
 /// Values of a key.
 #[non_exhaustive]
@@ -108,7 +70,7 @@ impl Group {
     }
 }
 
-/// A key of the configuration: an entry of [`Config::KEYS`].
+/// A key of the configuration: an entry of [`Config::KEYS`](crate::Config::KEYS).
 #[non_exhaustive]
 pub struct Key {
     /// Name in files and in programs, in snake case, with its unit: `triplet_dz_mm`.
@@ -119,11 +81,8 @@ pub struct Key {
     pub kind: Kind,
     /// Unit of the value; empty if it has none.
     pub unit: &'static str,
-    /// Meaning of the key: the documentation of the field of [`Config`].
+    /// Meaning of the key: the documentation of the field of [`Config`](crate::Config).
     pub about: &'static str,
-    pub(super) get: fn(&Config) -> Value,
-    /// Returns whether the value is of the key's type.
-    pub(super) set: fn(&mut Config, &Value) -> bool,
 }
 
 impl fmt::Debug for Key {
@@ -133,24 +92,6 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    /// Finds a key by its name. Hyphens stand for underscores, and a unit `_mm` at the end
-    /// of the name may be left out.
-    ///
-    /// # Errors
-    /// [`Error::UnknownKey`].
-    ///
-    /// ```
-    /// use zfinder::config::Key;
-    /// assert_eq!(Key::find("triplet-dz")?.name, "triplet_dz_mm");
-    /// assert!(Key::find("triplet_dx").is_err());
-    /// # Ok::<(), zfinder::Error>(())
-    /// ```
-    pub fn find(name: &str) -> Result<&'static Self> {
-        let snake = name.replace('-', "_");
-        let known = Config::KEYS.iter().find(|key| key.name == snake || key.short_name() == snake);
-        known.ok_or_else(|| Error::UnknownKey { name: name.to_owned() })
-    }
-
     /// Returns the name without a unit `_mm`.
     pub fn short_name(&self) -> &'static str {
         self.name.strip_suffix("_mm").unwrap_or(self.name)
@@ -176,46 +117,6 @@ impl Key {
         }
     }
 
-    /// Returns the value of this key in a configuration.
-    pub fn get(&self, config: &Config) -> Value {
-        (self.get)(config)
-    }
-
-    /// Sets this key in a configuration.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if the value is of another type or out of range. The configuration is then
-    /// unchanged.
-    pub fn set(&self, config: &mut Config, value: &Value) -> Result<()> {
-        self.check(value)?;
-        if (self.set)(config, value) { Ok(()) } else { Err(self.refuse(value)) }
-    }
-
-    /// Reads a value as a command line has it: two numbers with a comma between them are a pair.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if the text is no value of this key.
-    pub fn parse(&self, text: &str) -> Result<Value> {
-        let number = || text.trim().parse().ok().map(Value::Number);
-        let pair = || {
-            let (x, y) = text.split_once(',')?;
-            Some(Value::Pair([x.trim().parse().ok()?, y.trim().parse().ok()?]))
-        };
-        let word = || Some(Value::Word(text.to_owned()));
-        let value = match self.kind {
-            Kind::Flag => text.parse().ok().map(Value::Flag),
-            Kind::Whole { optional: true, .. } if text == "none" => Some(Value::Absent),
-            Kind::Whole { .. } | Kind::Real { .. } => number(),
-            Kind::Pair { .. } => pair(),
-            Kind::Word(_) => word(),
-            Kind::WholeOrWord(_) => number().or_else(word),
-        };
-        let value = value.ok_or_else(|| self.error(text.to_owned()))?;
-        // Words and ranges are checked where values are set.
-        self.set(&mut Config::default(), &value).map_err(|_| self.error(text.to_owned()))?;
-        Ok(value)
-    }
-
     /// Checks that a number lies in the range of this key.
     pub(super) fn check(&self, value: &Value) -> Result<()> {
         let is_valid = match (self.kind, value) {
@@ -235,12 +136,12 @@ impl Key {
         if is_valid { Ok(()) } else { Err(self.refuse(value)) }
     }
 
-    fn refuse(&self, value: &Value) -> Error {
+    pub(super) fn refuse(&self, value: &Value) -> Error {
         self.error(value.argument())
     }
 
     /// The error for a value that this key cannot have.
-    fn error(&self, value: String) -> Error {
+    pub(super) fn error(&self, value: String) -> Error {
         let range = self.range();
         let reason = match self.kind {
             Kind::Flag | Kind::Word(_) | Kind::WholeOrWord(_) => format!("must be one of {range}"),
@@ -252,76 +153,10 @@ impl Key {
     }
 }
 
-/// Returns the first paragraph of a documentation comment, without its full stop and line breaks.
-pub(crate) fn summary(about: &str) -> String {
-    let paragraph = about.trim().split("\n\n").next().unwrap_or_default();
-    let words: Vec<_> = paragraph.split_whitespace().collect();
-    words.join(" ").trim_end_matches('.').to_owned()
-}
-
-/// A type of the fields of [`Config`].
-pub(crate) trait Field: Sized {
-    fn to_value(&self) -> Value;
-    fn from_value(value: &Value) -> Option<Self>;
-}
-
-impl Field for bool {
-    fn to_value(&self) -> Value {
-        Value::Flag(*self)
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        if let Value::Flag(flag) = value { Some(*flag) } else { None }
-    }
-}
-
-impl Field for f64 {
-    fn to_value(&self) -> Value {
-        Value::Number(*self)
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        if let Value::Number(number) = value { Some(*number) } else { None }
-    }
-}
-
-impl Field for u32 {
-    fn to_value(&self) -> Value {
-        Value::Number(f64::from(*self))
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        let number = f64::from_value(value)?;
-        // A cast saturates, so a number that is not whole, or out of range, is not its own cast.
-        let whole = number as u32;
-        (f64::from(whole) == number).then_some(whole)
-    }
-}
-
-impl Field for Option<u32> {
-    fn to_value(&self) -> Value {
-        self.as_ref().map_or(Value::Absent, Field::to_value)
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        if *value == Value::Absent { Some(None) } else { u32::from_value(value).map(Some) }
-    }
-}
-
-impl Field for [f64; 2] {
-    fn to_value(&self) -> Value {
-        Value::Pair(*self)
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        if let Value::Pair(pair) = value { Some(*pair) } else { None }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Preset;
+    use crate::config::{Config, Preset};
 
     #[test]
     fn every_value_of_every_preset_is_read_back() {

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::config::{Field, Value, Word, not_a_word};
-use crate::detector::Sensor;
+use crate::config::value::{Field, Value};
+use crate::config::words::{Word, not_a_word};
+use crate::detector::layers::Sensor;
 use crate::error::{Error, Result};
 
 /// The last layer whose spacepoints take part. In files it is a number or a word: `all`, `pixel`,

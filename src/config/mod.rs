@@ -4,20 +4,21 @@
 mod keys;
 mod max_layer;
 mod preset;
+mod preset_values;
 #[cfg(feature = "serde")]
 mod serde_form;
 mod table;
-mod words;
+pub(crate) mod value;
+pub(crate) mod words;
 
-pub(crate) use keys::Field;
-pub use keys::{Group, Key, Kind, Value};
+pub use keys::{Group, Key, Kind};
 pub use max_layer::MaxLayer;
 pub use preset::Preset;
 #[cfg(feature = "serde")]
 pub use serde_form::ConfigChanges;
 pub use table::{Config, DefaultWindow, Extrapolation, Fallback, Neighbours, Significance, Triplets, Weighting};
+pub use value::Value;
 pub use words::Word;
-pub(crate) use words::{is_word, not_a_word, words};
 
 pub use crate::pt_weight::PtWeight;
 
@@ -31,6 +32,66 @@ impl Default for Config {
     }
 }
 
+impl Key {
+    /// Finds a key by its name. Hyphens stand for underscores, and a unit `_mm` at the end
+    /// of the name may be left out.
+    ///
+    /// # Errors
+    /// [`Error::UnknownKey`].
+    ///
+    /// ```
+    /// use zfinder::config::Key;
+    /// assert_eq!(Key::find("triplet-dz")?.name, "triplet_dz_mm");
+    /// assert!(Key::find("triplet_dx").is_err());
+    /// # Ok::<(), zfinder::Error>(())
+    /// ```
+    pub fn find(name: &str) -> Result<&'static Self> {
+        let snake = name.replace('-', "_");
+        let known = Config::KEYS.iter().find(|key| key.name == snake || key.short_name() == snake);
+        known.ok_or_else(|| Config::unknown_key(name))
+    }
+
+    /// Returns the value of this key in a configuration.
+    pub fn get(&self, config: &Config) -> Value {
+        config.value(self.name)
+    }
+
+    /// Sets this key in a configuration.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if the value is of another type or out of range. The configuration is then
+    /// unchanged.
+    pub fn set(&self, config: &mut Config, value: &Value) -> Result<()> {
+        self.check(value)?;
+        if config.set_value(self.name, value) { Ok(()) } else { Err(self.refuse(value)) }
+    }
+
+    /// Reads a value as a command line has it: two numbers with a comma between them are a pair.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if the text is no value of this key.
+    pub fn parse(&self, text: &str) -> Result<Value> {
+        let number = || text.trim().parse().ok().map(Value::Number);
+        let pair = || {
+            let (x, y) = text.split_once(',')?;
+            Some(Value::Pair([x.trim().parse().ok()?, y.trim().parse().ok()?]))
+        };
+        let word = || Some(Value::Word(text.to_owned()));
+        let value = match self.kind {
+            Kind::Flag => text.parse().ok().map(Value::Flag),
+            Kind::Whole { optional: true, .. } if text == "none" => Some(Value::Absent),
+            Kind::Whole { .. } | Kind::Real { .. } => number(),
+            Kind::Pair { .. } => pair(),
+            Kind::Word(_) => word(),
+            Kind::WholeOrWord(_) => number().or_else(word),
+        };
+        let value = value.ok_or_else(|| self.error(text.to_owned()))?;
+        // Words and ranges are checked where values are set.
+        self.set(&mut Config::default(), &value).map_err(|_| self.error(text.to_owned()))?;
+        Ok(value)
+    }
+}
+
 impl Config {
     /// More vertices than this for one RoI are refused: a histogram of the finest bins has no more
     /// real peaks.
@@ -40,7 +101,7 @@ impl Config {
     /// Most bins that all histograms of an RoI may have.
     pub(crate) const MOST_BINS_OF_ALL: u64 = 1 << 25;
     /// Most z bins a histogram may have.
-    pub const MAX_BINS: u32 = 1 << 20;
+    pub const MAX_BINS: u32 = ZBins::MAX_BINS;
 
     /// Returns the configuration with changes.
     ///

@@ -5,8 +5,10 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::config::{Config, Key, Kind, Preset, Value};
-use crate::error::Error;
+use crate::config::keys::{Key, Kind};
+use crate::config::preset::Preset;
+use crate::config::table::Config;
+use crate::config::value::Value;
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -102,7 +104,7 @@ impl ConfigChanges {
     /// Changes these keys of a configuration. The result is not validated.
     pub fn apply(&self, config: &mut Config) {
         for (key, value) in &self.0 {
-            let is_set = (key.set)(config, value);
+            let is_set = config.set_value(key.name, value);
             debug_assert!(is_set, "{}: values are checked where they are read", key.name);
         }
     }
@@ -117,7 +119,7 @@ impl<'de> DeserializeSeed<'de> for KeyName {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static Key, D::Error> {
         let name = String::deserialize(deserializer)?;
         let known = Config::KEYS.iter().find(|key| key.name == name);
-        known.ok_or_else(|| D::Error::custom(Error::UnknownKey { name }))
+        known.ok_or_else(|| D::Error::custom(Config::unknown_key(&name)))
     }
 }
 

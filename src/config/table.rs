@@ -1,9 +1,12 @@
 //! The table of keys: [`Config`] with the type, default, range, unit and meaning of each key, and
 //! the options whose values are words. This is the one place that names a key's properties.
 
-use crate::config::keys::{Field, Group, Key, Kind};
+use crate::config::keys::{Group, Key, Kind};
+use crate::config::max_layer::MaxLayer;
+use crate::config::preset::Preset;
+use crate::config::value::{Field, Value};
 use crate::config::words::words;
-use crate::config::{MaxLayer, Preset};
+use crate::error::Error;
 
 words! {
     /// Which slices a pair or triplet may reach into.
@@ -128,10 +131,29 @@ macro_rules! keys {
                     kind: $kind,
                     unit: concat!("" $(, $unit)?),
                     about: concat!($($doc, "\n"),+),
-                    get: |config| config.$name.to_value(),
-                    set: |config, value| Field::from_value(value).map(|value| config.$name = value).is_some(),
                 }),+
             ];
+
+            /// Returns the error for a name that no key has.
+            pub(super) fn unknown_key(name: &str) -> Error {
+                Error::UnknownKey { name: name.to_owned(), known: vec![$(stringify!($name)),+] }
+            }
+
+            /// Returns the value of the key of this name.
+            pub(super) fn value(&self, name: &str) -> Value {
+                match name {
+                    $(stringify!($name) => self.$name.to_value(),)+
+                    _ => Value::Absent,
+                }
+            }
+
+            /// Sets the key of this name. Returns whether the value is of the key's type.
+            pub(super) fn set_value(&mut self, name: &str, value: &Value) -> bool {
+                match name {
+                    $(stringify!($name) => Field::from_value(value).map(|value| self.$name = value).is_some(),)+
+                    _ => false,
+                }
+            }
 
             /// The values of the preset `default`, from which all presets start.
             pub(super) const BASE: Self = Self { $($name: $base),+ };

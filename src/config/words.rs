@@ -1,7 +1,8 @@
 //! Options whose values are words: one declaration gives the enum, its words in files and on the
 //! command line, and the line for each word in help and pages.
 
-use crate::config::keys::summary;
+use crate::config::value::summary;
+use crate::error::Error;
 
 /// A word that an option accepts, with its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +44,8 @@ macro_rules! words {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The words of [`Self::ALL`] and their meanings.
-            pub const WORDS: &'static [$crate::config::Word] = &[
-                $($crate::config::Word { word: $word, about: concat!($($doc, "\n"),+) }),+
+            pub const WORDS: &'static [$crate::config::words::Word] = &[
+                $($crate::config::words::Word { word: $word, about: concat!($($doc, "\n"),+) }),+
             ];
 
             /// Returns the word that commands and files use.
@@ -69,21 +70,21 @@ macro_rules! words {
 
         /// Reads a word. Underscores stand for hyphens, too.
         impl std::str::FromStr for $name {
-            type Err = $crate::Error;
+            type Err = $crate::error::Error;
 
-            fn from_str(text: &str) -> $crate::Result<Self> {
-                let known = Self::ALL.iter().copied().find(|value| $crate::config::is_word(value.as_str(), text));
-                known.ok_or_else(|| $crate::config::not_a_word($key, text, Self::WORDS))
+            fn from_str(text: &str) -> $crate::error::Result<Self> {
+                let known = Self::ALL.iter().copied().find(|value| $crate::config::words::is_word(value.as_str(), text));
+                known.ok_or_else(|| $crate::config::words::not_a_word($key, text, Self::WORDS))
             }
         }
 
-        impl $crate::config::Field for $name {
-            fn to_value(&self) -> $crate::config::Value {
-                $crate::config::Value::Word(self.as_str().to_owned())
+        impl $crate::config::value::Field for $name {
+            fn to_value(&self) -> $crate::config::value::Value {
+                $crate::config::value::Value::Word(self.as_str().to_owned())
             }
 
-            fn from_value(value: &$crate::config::Value) -> Option<Self> {
-                if let $crate::config::Value::Word(word) = value { word.parse().ok() } else { None }
+            fn from_value(value: &$crate::config::value::Value) -> Option<Self> {
+                if let $crate::config::value::Value::Word(word) = value { word.parse().ok() } else { None }
             }
         }
 
@@ -113,7 +114,7 @@ pub(crate) fn is_word(word: &str, text: &str) -> bool {
 }
 
 /// Returns the error for a word that an option does not have.
-pub(crate) fn not_a_word(key: &'static str, value: &str, words: &[Word]) -> crate::Error {
+pub(crate) fn not_a_word(key: &'static str, value: &str, words: &[Word]) -> Error {
     let words: Vec<_> = words.iter().map(|word| word.word).collect();
-    crate::Error::Config { key, value: value.to_owned(), reason: format!("must be one of {}", words.join(", ")) }
+    Error::Config { key, value: value.to_owned(), reason: format!("must be one of {}", words.join(", ")) }
 }

@@ -1,7 +1,7 @@
 //! The built-in detectors. `data/detectors` has the same tables as TOML; a test of `zfinder-io`
 //! compares them.
 
-use super::{BendingPair, BendingTable, Layer, LayerKind, Sensor};
+use super::layers::{BendingPair, BendingTable, Layer, LayerKind, Sensor};
 
 /// A table of layers and, where it is known, of the bending between them.
 pub(super) struct Table {

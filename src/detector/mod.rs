@@ -1,87 +1,14 @@
 //! A tracker: its layers, and how far tracks bend between them.
 
 mod built_in;
+pub(crate) mod layers;
 
 use std::collections::{BTreeSet, HashMap};
 
 use self::built_in::Table;
-use crate::config::words;
 use crate::error::{Error, Result};
 
-/// Where a layer's spacepoints lie.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LayerKind {
-    /// A cylinder about the beam.
-    Barrel {
-        /// Its radius \[mm\].
-        radius_mm: f64,
-    },
-    /// A disk across the beam; the disks at +z and -z share a layer.
-    Endcap {
-        /// Its |z| \[mm\].
-        z_mm: f64,
-        /// Its outer radius \[mm\].
-        r_max_mm: f64,
-    },
-}
-
-words! {
-    /// Sensor of a layer, ordered from the best to the worst resolution in z.
-    #[derive(PartialOrd, Ord)]
-    pub enum Sensor for "sensor" {
-        /// Pixels.
-        Pixel = "pixel",
-        /// Strips whose z is known to about a millimetre: short ones, or pairs at an angle.
-        ShortStrip = "short-strip",
-        /// Strips whose z is known to some millimetres or worse.
-        LongStrip = "long-strip",
-    }
-}
-
-/// One layer of a detector.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Layer {
-    /// Barrel or end-cap, with its place.
-    pub kind: LayerKind,
-    /// Sensor, if known.
-    pub sensor: Option<Sensor>,
-    /// Standard deviation of what it measures along the beam, or along r on a disk \[mm\], where
-    /// that is known: errors of z count it in where pairs weigh by pT.
-    pub z_resolution_mm: Option<f64>,
-    /// The (volume, layer) numbers by which geometry-aware files call it.
-    pub ids: Vec<(u32, u32)>,
-}
-
-impl Layer {
-    /// Whether it is a disk.
-    pub fn is_endcap(&self) -> bool {
-        matches!(self.kind, LayerKind::Endcap { .. })
-    }
-}
-
-/// Bending of tracks between pairs of layers, tabulated at one momentum and field.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct BendingTable {
-    /// Transverse momentum of the tracks \[GeV\].
-    pub pt_gev: f64,
-    /// Solenoid field \[T\].
-    pub field_t: f64,
-    /// The pairs of layers that are known. A pair that is absent reaches one neighbour slice.
-    pub pairs: Vec<BendingPair>,
-}
-
-/// Bending of tracks between two layers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BendingPair {
-    /// Index of the inner layer.
-    pub inner: u32,
-    /// Index of the outer layer, above `inner`.
-    pub outer: u32,
-    /// Difference of the azimuths on the two layers \[rad\].
-    pub dphi_rad: f64,
-    /// Pseudorapidity at which the bending was taken, for a pair with a disk.
-    pub eta: Option<f64>,
-}
+pub use self::layers::{BendingPair, BendingTable, Layer, LayerKind, Sensor};
 
 /// [`BendingTable`] by pair of layers.
 #[derive(Clone, Debug, PartialEq)]

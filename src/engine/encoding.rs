@@ -7,9 +7,10 @@ use bytemuck::Pod;
 
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::detector::LayerKind;
-use crate::engine::plan::{BLOCK, Block, Search, SlicePlacement};
+use crate::engine::plan::block::{BLOCK, Block, SpacepointSource};
+use crate::engine::plan::{Search, SlicePlacement};
 use crate::engine::real::Real;
-use crate::spacepoint::{Spacepoint, is_near};
+use crate::spacepoint::is_near;
 
 /// An encoding of spacepoints for the upload.
 pub(crate) trait Encode<R: Real>: Sync {
@@ -285,28 +286,6 @@ struct CompactBlock<'a, S> {
     placing: &'a SlicePlacement,
     block: S,
     out: &'a mut [[u32; 2]; BLOCK],
-}
-
-/// Where a block's spacepoints come from.
-pub(crate) trait SpacepointSource: Copy {
-    /// rho, phi, z and layer.
-    fn at(self, i: usize) -> (f64, f64, f64, u32);
-}
-
-impl<T: Copy + Into<f64>> SpacepointSource for ([&[T; BLOCK]; 3], &[u8; BLOCK]) {
-    #[inline(always)]
-    fn at(self, i: usize) -> (f64, f64, f64, u32) {
-        let ([rho, phi, z], layers) = self;
-        (rho[i].into(), phi[i].into(), z[i].into(), u32::from(layers[i]))
-    }
-}
-
-impl SpacepointSource for &[Spacepoint; BLOCK] {
-    #[inline(always)]
-    fn at(self, i: usize) -> (f64, f64, f64, u32) {
-        let Spacepoint { rho, phi, z, layer } = self[i];
-        (rho, phi, z, layer)
-    }
 }
 
 /// 2^52: a number from 0 to this, added to it, leaves its nearest whole number in the low bits.

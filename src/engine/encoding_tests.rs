@@ -5,7 +5,8 @@ use crate::config::Config;
 use crate::config::Preset;
 use crate::detector::Detector;
 use crate::engine::plan::{PackSummary, RoiPlan};
-use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiView};
+use crate::roi_batch::RoiBatch;
+use crate::spacepoint::{PhiWindow, Roi, RoiDescriptor, RoiView, Spacepoint};
 
 fn search(triplets: Triplets) -> Search {
     let config = Config { triplets, ..Config::preset(Preset::Thesis) };

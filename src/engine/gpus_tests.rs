@@ -14,7 +14,8 @@ use crate::config::{Config, Preset};
 use crate::detector::Detector;
 use crate::engine::toy::Toy;
 use crate::results::Status;
-use crate::spacepoint::{Roi, RoiBatch, RoiView};
+use crate::roi_batch::RoiBatch;
+use crate::spacepoint::{Roi, RoiView};
 use crate::stream::{Stream, StreamOptions};
 use kernel_host::testing::on_fast_adapters;
 

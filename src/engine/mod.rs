@@ -8,6 +8,7 @@ pub(crate) mod gpu;
 pub(crate) mod gpus;
 pub(crate) mod plan;
 pub(crate) mod real;
+pub(crate) mod records;
 #[cfg_attr(not(feature = "internals"), allow(dead_code, unreachable_pub, reason = "public in `internals`"))]
 pub(crate) mod reference;
 #[cfg(feature = "gpu")]

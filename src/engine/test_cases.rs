@@ -6,7 +6,8 @@ use crate::config::Preset;
 use crate::config::{Config, Neighbours};
 use crate::detector::{Detector, Layer, LayerKind};
 use crate::engine::toy::{Toy, between};
-use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint};
+use crate::roi_batch::RoiBatch;
+use crate::spacepoint::{PhiWindow, Roi, RoiDescriptor, RoiId, Spacepoint};
 
 /// A batch and how to search it.
 pub(in crate::engine) struct Case {

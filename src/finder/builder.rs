@@ -7,8 +7,8 @@ use std::time::Duration;
 #[cfg(feature = "gpu")]
 use kernel_host::{Gpu, GpuOptions, block_on, wgpu};
 
-use super::ZFinder;
 use super::running_engine::RunningEngine;
+use super::zfinder::ZFinder;
 use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::cpu::CpuEngine;
@@ -33,8 +33,17 @@ pub struct ZFinderBuilder {
     options: EngineOptions,
 }
 
+impl ZFinder {
+    /// Returns a builder for a finder of this detector's vertices, with the preset
+    /// [`Preset::Auto`](crate::Preset::Auto). Built-in detectors are [`Detector::atlas2010`],
+    /// [`Detector::generic`] and [`Detector::odd`](Detector::odd).
+    pub fn builder(detector: Detector) -> ZFinderBuilder {
+        ZFinderBuilder::new(detector)
+    }
+}
+
 impl ZFinderBuilder {
-    pub(super) fn new(detector: Detector) -> Self {
+    fn new(detector: Detector) -> Self {
         Self { config: Config::default(), detector, engine: Engine::default(), options: EngineOptions::default() }
     }
 

@@ -1,4 +1,6 @@
-//! The engine of a finder: one enum, so that the finder calls every engine in the same way.
+//! The engine of a finder: one enum, so that the finder calls every engine in the same way. No
+//! other file distinguishes engines. A trait object would need futures that are `Send`, which those
+//! of the browser's GPU are not.
 
 use crate::batch_view::BatchView;
 use crate::engine::cpu::CpuEngine;
@@ -6,7 +8,10 @@ use crate::engine::cpu::CpuEngine;
 use crate::engine::gpus::Gpus;
 use crate::engine::reference::ReferenceEngine;
 use crate::error::Result;
-use crate::results::Results;
+#[cfg(all(feature = "gpu", feature = "internals"))]
+use crate::options::DeviceTimes;
+use crate::results::{Reproducibility, Results};
+use crate::thesis::Accumulate;
 
 /// The engine that runs. Each call appends answers to `results`.
 pub(super) enum RunningEngine {
@@ -47,6 +52,58 @@ impl RunningEngine {
             #[cfg(feature = "gpu")]
             RunningEngine::Gpus(gpus) => gpus.find_batch_async(batch, results).await,
             RunningEngine::Cpu(_) | RunningEngine::Reference(_) => self.find_batch(batch, results),
+        }
+    }
+
+    pub(super) fn description(&self) -> String {
+        match self {
+            #[cfg(feature = "gpu")]
+            RunningEngine::Gpus(gpus) => gpus.description(),
+            RunningEngine::Cpu(engine) => engine.description(),
+            RunningEngine::Reference(_) => "reference engine, serial, f64".into(),
+        }
+    }
+
+    /// Returns which runs have the same bits, with these sums.
+    pub(super) fn reproducibility(&self, accumulate: Accumulate) -> Reproducibility {
+        match (self, accumulate) {
+            (RunningEngine::Reference(_), _) => Reproducibility::RunToRun,
+            (_, Accumulate::CompareExchange) => Reproducibility::NotGuaranteed,
+            (_, Accumulate::Fixed) => Reproducibility::CpuToGpu,
+        }
+    }
+
+    /// Returns the number of GPUs that compute.
+    pub(super) fn gpus(&self) -> usize {
+        match self {
+            #[cfg(feature = "gpu")]
+            RunningEngine::Gpus(gpus) => gpus.len(),
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => 0,
+        }
+    }
+
+    /// Returns the bytes of the buffers on its GPUs.
+    pub(super) fn gpu_bytes(&self) -> u64 {
+        match self {
+            #[cfg(feature = "gpu")]
+            RunningEngine::Gpus(gpus) => gpus.bytes(),
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => 0,
+        }
+    }
+
+    #[cfg(all(feature = "gpu", feature = "internals"))]
+    pub(super) fn time_on_device(&self, batch: BatchView<'_>, rounds: usize) -> Result<Option<DeviceTimes>> {
+        match self {
+            RunningEngine::Gpus(gpus) => gpus.time_on_device(batch, rounds),
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => Ok(None),
+        }
+    }
+
+    #[cfg(all(feature = "gpu", feature = "internals"))]
+    pub(super) fn time_packing(&self, batch: BatchView<'_>) -> Result<Option<f64>> {
+        match self {
+            RunningEngine::Gpus(gpus) => gpus.time_packing(batch),
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => Ok(None),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Names in comments and pages must exist: files, types, functions, options, modules and shaders.
+//! Imports inside of a crate point one way.
 
+mod imports;
 mod index;
 mod modules;
 mod names;
@@ -10,6 +12,7 @@ mod tree;
 use std::fmt;
 use std::path::Path;
 
+use crate::imports::ImportGraph;
 use crate::index::Index;
 use crate::tree::Tree;
 
@@ -41,9 +44,21 @@ pub(crate) fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(modules::check_maps(tree));
     findings.extend(modules::check_tree(tree));
     findings.extend(shaders::check(tree));
+    findings.extend(import_circles(tree));
     findings.sort();
     findings.dedup();
     findings
+}
+
+/// Crates without import circles.
+const ONE_WAY: &[&str] = &["src", "crates/kernel-host/src", "crates/zfinder-io/src"];
+
+/// Returns a finding for each circle of files that import from each other.
+fn import_circles(tree: &Tree) -> Vec<Finding> {
+    let circles = ONE_WAY.iter().flat_map(|src| ImportGraph::new(tree, src).circles());
+    circles
+        .map(|circle| Finding::new(&circle[0], 1, "use", format!("import circle of {}", circle.join(", "))))
+        .collect()
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Each rule finds a name that is planted in a small project, and nothing else.
 
+use crate::imports::ImportGraph;
 use crate::tree::Tree;
 use crate::{findings, modules};
 
@@ -115,4 +116,33 @@ fn needs_are_exact() {
         plant("shaders/steps/pick.wgsl", PICK, "kernel wg_sums", "kernel wg_sums, size"),
         ["shaders/steps/pick.wgsl:3: size"]
     );
+}
+
+#[test]
+fn a_file_lies_above_its_imports() {
+    let mut tree = Tree::default();
+    tree.add("src/parts.rs", PARTS);
+    tree.add("src/shape.rs", &format!("use crate::parts::part_count;\n{SHAPE}"));
+    tree.add("src/side/mod.rs", "use std::fmt;\nuse crate::{parts, shape::{Shape, Side}};\n");
+    let graph = ImportGraph::new(&tree, "src");
+    assert_eq!(graph.floors().into_values().collect::<Vec<_>>(), [0, 1, 2]);
+}
+
+#[test]
+fn an_import_circle_is_found() {
+    let circle = |parts: &str| {
+        check(&[
+            ("src/shape.rs", &format!("use crate::parts::part_count;\n{SHAPE}")),
+            ("src/parts.rs", &format!("{parts}{PARTS}")),
+        ])
+    };
+    assert_eq!(circle(""), [""; 0]);
+    for parts in [
+        "use crate::shape::Shape;\n",
+        "use {std::fmt, super::shape::{self, Side}};\n",
+        "const AREA: u32 = crate::shape::WIDTH;\n",
+    ] {
+        assert_eq!(circle(parts), ["src/parts.rs:1: use"], "{parts}");
+    }
+    assert_eq!(circle("#[cfg(test)]\nmod tests {\n    use crate::shape::Shape;\n}\n"), [""; 0]);
 }

@@ -1,9 +1,9 @@
 //! Bandwidth of memory, the limit with which kernels are compared.
 
 use crate::buffer::{Buffer, Readback};
+use crate::built::{Checks, Kernel, KernelDescriptor};
 use crate::error::Error;
 use crate::gpu::Gpu;
-use crate::kernel::{Checks, Kernel, KernelDescriptor};
 use crate::poll::Instant;
 use crate::source::KernelSource;
 use crate::timer::Timer;

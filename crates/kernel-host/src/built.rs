@@ -1,10 +1,46 @@
-//! Kernels that a device has built. A second request does not compile them again.
+//! Kernels, and those that a device has built. A second request does not compile them again.
 
 use std::sync::Mutex;
 
-use crate::kernel::{Checks, Kernel, KernelDescriptor};
+use crate::reflect::{Binding, EntryPoint};
 use crate::source::KernelSource;
 use crate::status::lock;
+
+/// Guards of a shader against its own faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checks {
+    /// naga adds bounds checks to every access and a bound to every loop.
+    #[default]
+    Checked,
+    /// No bounds checks, which is a large gain in tight loops. The caller guarantees that the
+    /// kernel stays within its buffers and that its loops end, for every input. An access out of
+    /// bounds is undefined behaviour on the device.
+    Trusted,
+}
+
+/// Description of a [`Kernel`].
+#[derive(Clone, Copy, Debug)]
+pub struct KernelDescriptor<'a> {
+    /// The WGSL source.
+    pub source: &'a KernelSource,
+    /// The entry points to build; an empty list means all.
+    pub entry_points: &'a [&'a str],
+    /// Values of `override`s, for all entry points.
+    pub constants: &'a [(&'a str, f64)],
+    /// Guards in the shader.
+    pub checks: Checks,
+}
+
+/// A built kernel: one pipeline for each entry point, and one bind group layout for them all.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub(crate) name: String,
+    pub(crate) adapter: String,
+    pub(crate) max_workgroups: u32,
+    pub(crate) bindings: Vec<Binding>,
+    pub(crate) layout: wgpu::BindGroupLayout,
+    pub(crate) entries: Vec<(EntryPoint, wgpu::ComputePipeline)>,
+}
 
 /// Most kernels that a device keeps. The oldest is dropped first, which bounds the memory.
 const MOST: usize = 256;

@@ -2,7 +2,8 @@
 
 use crate::adapter::AdapterChoice;
 use crate::error::Error;
-use crate::gpu::{Gpu, GpuOptions};
+use crate::gpu::Gpu;
+use crate::open::GpuOptions;
 
 /// Engine that computes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,48 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::buffer::Buffer;
-use crate::built::Key;
+use crate::built::{Checks, Kernel, KernelDescriptor, Key};
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::reflect::{self, Binding, EntryPoint};
 use crate::source::KernelSource;
 use crate::status::lock;
-
-/// Guards of a shader against its own faults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Checks {
-    /// naga adds bounds checks to every access and a bound to every loop.
-    #[default]
-    Checked,
-    /// No bounds checks, which is a large gain in tight loops. The caller guarantees that the
-    /// kernel stays within its buffers and that its loops end, for every input. An access out of
-    /// bounds is undefined behaviour on the device.
-    Trusted,
-}
-
-/// Description of a [`Kernel`].
-#[derive(Clone, Copy, Debug)]
-pub struct KernelDescriptor<'a> {
-    /// The WGSL source.
-    pub source: &'a KernelSource,
-    /// The entry points to build; an empty list means all.
-    pub entry_points: &'a [&'a str],
-    /// Values of `override`s, for all entry points.
-    pub constants: &'a [(&'a str, f64)],
-    /// Guards in the shader.
-    pub checks: Checks,
-}
-
-/// A built kernel: one pipeline for each entry point, and one bind group layout for them all.
-#[derive(Clone, Debug)]
-pub struct Kernel {
-    name: String,
-    adapter: String,
-    max_workgroups: u32,
-    bindings: Vec<Binding>,
-    layout: wgpu::BindGroupLayout,
-    entries: Vec<(EntryPoint, wgpu::ComputePipeline)>,
-}
 
 /// Storage for a bind group between calls of [`Kernel::bind_group_in`]. It keeps the buffers of the
 /// bind group alive.

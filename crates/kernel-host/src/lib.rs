@@ -66,13 +66,14 @@
 //!
 //! Modules in reading order:
 //!
-//! - `adapter`, `summary`, `gpu`, `engine`: choose an adapter and open a [`Gpu`], or fall back to
-//!   the CPU.
-//! - `source`, `reflect`, `kernel`, `built`: assemble a [`KernelSource`], reflect it, and build a
+//! - `gpu`, `summary`, `adapter`, `open`, `engine`: choose an adapter and open a [`Gpu`], or fall
+//!   back to the CPU.
+//! - `source`, `reflect`, `built`, `kernel`: assemble a [`KernelSource`], reflect it, and build a
 //!   [`Kernel`].
 //! - `buffer`, `upload`, `allocation`, `memory`, `pool`: device memory, [`Buffer`], [`Readback`]
 //!   and [`Pool`].
-//! - `poll`, `wait`, `status`: submissions, waiting, and errors that the device reports later.
+//! - `poll`, `map_wait`, `wait`, `status`: submissions, waiting, and errors that the device reports
+//!   later.
 //! - `timer`, `bandwidth`: times of passes, and the bandwidth of memory.
 //! - `error`, `precision`, `host_memory`: shared values; `testing`, `translate`: support for tests.
 
@@ -86,7 +87,10 @@ mod error;
 mod gpu;
 mod host_memory;
 mod kernel;
+#[cfg(not(target_arch = "wasm32"))]
+mod map_wait;
 mod memory;
+mod open;
 #[cfg_attr(target_arch = "wasm32", path = "poll_web.rs")]
 mod poll;
 mod pool;
@@ -106,11 +110,13 @@ mod wait;
 pub use adapter::{AdapterChoice, adapters, adapters_async};
 pub use bandwidth::{BusBandwidth, bus_bandwidth, read_bandwidth};
 pub use buffer::{Buffer, Readback};
+pub use built::{Checks, Kernel, KernelDescriptor};
 pub use engine::{Engine, Opened};
 pub use error::Error;
-pub use gpu::{Gpu, GpuOptions, capabilities};
+pub use gpu::{Gpu, capabilities};
 pub use host_memory::available_memory;
-pub use kernel::{BindGroupSlot, Checks, Kernel, KernelDescriptor};
+pub use kernel::BindGroupSlot;
+pub use open::GpuOptions;
 pub use poll::{Instant, Submission, block_on};
 pub use pool::{Pool, Pooled, Reserved, Waiting};
 pub use precision::{Precision, UnknownPrecision};

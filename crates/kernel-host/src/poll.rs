@@ -14,23 +14,22 @@ pub use std::time::Instant;
 use futures_intrusive::channel::shared::OneshotSender;
 
 use crate::error::Error;
-use crate::gpu::Gpu;
 use crate::status::{Status, lock};
 
 /// Whether memory that the device has read can be mapped again while the caller waits.
 pub(crate) const REMAPS: bool = true;
 
 /// Duration of one wait in the driver, after which the loss of the device is checked.
-const SLICE: Duration = Duration::from_secs(1);
+pub(crate) const SLICE: Duration = Duration::from_secs(1);
 
 /// Result of a requested mapping. Any thread that polls the device may report it, not only the
 /// requesting one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MapOutcome {
-    reported: Arc<(Mutex<Option<Mapped>>, Condvar)>,
+    pub(crate) reported: Arc<(Mutex<Option<Mapped>>, Condvar)>,
 }
 
-type Mapped = Result<(), wgpu::BufferAsyncError>;
+pub(crate) type Mapped = Result<(), wgpu::BufferAsyncError>;
 
 impl MapOutcome {
     /// Requests the mapping of the first `bytes` of a buffer.
@@ -44,37 +43,12 @@ impl MapOutcome {
         outcome
     }
 
-    fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         lock(&self.reported.0).is_some()
     }
 
     pub(crate) fn take(&self) -> Option<Mapped> {
         lock(&self.reported.0).take()
-    }
-
-    /// Waits until the result is known, which may be while the device still uses the buffer.
-    pub(crate) fn wait(&self, gpu: &Gpu) -> Result<(), Error> {
-        gpu.poll()?;
-        if !self.is_known() {
-            gpu.wait_for_all()?;
-        }
-        // By now the result is known, or another polling thread is about to report it.
-        let (outcome, changed) = &*self.reported;
-        let _known = changed
-            .wait_timeout_while(lock(outcome), SLICE, |outcome| outcome.is_none())
-            .unwrap_or_else(PoisonError::into_inner);
-        Ok(())
-    }
-
-    /// [`MapOutcome::wait`] as a future.
-    pub(crate) async fn wait_async(&self, gpu: &Gpu) -> Result<(), Error> {
-        gpu.poll()?;
-        if !self.is_known() {
-            gpu.wait_in_background(None).await?;
-            // Known by now, or being reported by another thread at this moment.
-            self.wait(gpu)?;
-        }
-        Ok(())
     }
 }
 
@@ -110,7 +84,11 @@ const EMPTIED_BY_ANOTHER: &str = "If the queue is empty, the current submission 
 
 /// Polls the device. `wgpu::Device::poll` panics if the driver reports a failure; here the device
 /// then counts as lost.
-fn poll(device: &wgpu::Device, status: &Status, how: wgpu::PollType) -> Result<wgpu::PollStatus, wgpu::PollError> {
+pub(crate) fn poll(
+    device: &wgpu::Device,
+    status: &Status,
+    how: wgpu::PollType,
+) -> Result<wgpu::PollStatus, wgpu::PollError> {
     caught(status, || device.poll(how))
 }
 
@@ -197,19 +175,6 @@ pub(crate) fn wait_for(
 ) -> Result<(), Error> {
     while !is_done(device, status, index, SLICE)? {}
     Ok(())
-}
-
-impl Gpu {
-    /// Lets wgpu run the callbacks of finished work.
-    fn poll(&self) -> Result<(), Error> {
-        let _ = poll(self.device(), self.status(), wgpu::PollType::Poll);
-        self.status().check()
-    }
-
-    /// Blocks until all work submitted so far is done.
-    fn wait_for_all(&self) -> Result<(), Error> {
-        wait_for(self.device(), self.status(), None)
-    }
 }
 
 /// Waits for a future on this thread. None if it takes longer than `limit`; the caller may wait

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once};
 
 use crate::adapter::{AdapterChoice, adapters};
-use crate::gpu::{Gpu, GpuOptions};
+use crate::gpu::Gpu;
+use crate::open::GpuOptions;
 use crate::status::lock;
 use crate::summary::AdapterSummary;
 

@@ -1,12 +1,10 @@
-//! One trait for all formats: reads a file event by event.
+//! One trait for all formats: events, the reaction to errors, and the limits of reading.
 
+#[cfg(not(all(feature = "parquet", feature = "root")))]
 use std::path::Path;
 
-use super::csv::{self, CsvEvents};
-use super::source::{self, Container};
-use super::{parquet, root};
 use crate::error::{Error, Result};
-use zfinder::{Detector, RoiId, Spacepoint};
+use zfinder::Spacepoint;
 
 /// One event of a file.
 pub(super) struct Event {
@@ -115,50 +113,6 @@ pub enum Addressing {
     Index,
     /// Volume and layer, separately or in ACTS's geometry id, or the position alone.
     Geometry,
-}
-
-/// Returns how a file gives the layer of a spacepoint, from its header. `tree` is as
-/// [`ReadOptions::tree`].
-///
-/// # Errors
-/// A file that cannot be read, an empty one, and one that lacks columns.
-pub fn addressing(path: &Path, tree: Option<&str>) -> Result<Addressing> {
-    match source::container(path)? {
-        Container::Csv => csv::addressing(path),
-        Container::Parquet => parquet::addressing(path),
-        Container::Root => root::addressing(path, tree),
-    }
-}
-
-/// Returns whether a file has the columns of spacepoints.
-pub(super) fn has_spacepoints(path: &Path) -> bool {
-    match source::container(path) {
-        Ok(Container::Csv) => csv::addressing(path).is_ok(),
-        Ok(Container::Parquet) => parquet::addressing(path).is_ok(),
-        Ok(Container::Root) => root::has_spacepoints(path),
-        Err(_) => false,
-    }
-}
-
-/// Calls `visit` with event and RoI of each row, and with whether the row is a whole RoI.
-///
-/// # Errors
-/// An error that ends the file.
-pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
-    match source::container(path)? {
-        Container::Csv => csv::visit_ids(path, &mut |id| visit(id, false)),
-        Container::Parquet => parquet::visit_ids(path, visit),
-        Container::Root => root::visit_ids(path, tree, &mut |id| visit(id, true)),
-    }
-}
-
-/// Opens a file in the format of its content.
-pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> Result<Box<dyn EventReader>> {
-    Ok(match source::container(path)? {
-        Container::Csv => Box::new(CsvEvents::open(path, detector, options)?),
-        Container::Parquet => parquet::open(path, detector, options)?,
-        Container::Root => root::open(path, detector, options)?,
-    })
 }
 
 /// Returns the error for a file whose format this build leaves out.

@@ -52,15 +52,17 @@
 //!
 //! Modules in reading order:
 //!
-//! - `reader`, `event`: [`SpacepointReader`] yields RoIs, and a trait reads each format by events.
+//! - `reader`, `formats`, `event`: [`SpacepointReader`] yields RoIs, and a trait reads each format
+//!   by events.
 //! - `seen`, `returning`: RoIs that were read, and RoIs whose rows do not follow one another.
-//! - `source`, `memory`, `colliderml`: files and streams, and the files that a folder stands for.
+//! - `source`, `memory`: files and streams; `inputs`, `colliderml`: the files that a folder stands
+//!   for.
 //! - `csv`, `table`, `rows`: CSV, from bytes to spacepoints.
 //! - `schema`, `columns`, `parquet`, `root`, `guard`: columns of spacepoints in Parquet and ROOT
 //!   files.
 //! - `place`: the layer of a spacepoint, from the address in its file.
 //! - `rois`, `objects`, `regions`, `shard`: the RoIs and events that are searched.
-//! - `truth`, `answers`: true vertices, and answers of earlier searches.
+//! - `truth_vertex`, `truth`, `answers`: true vertices, and answers of earlier searches.
 //! - `write`, `csv_writer`, `spacepoint_writer`: answers and spacepoints as text, and their trait.
 //! - `toml`: configurations and detectors; `provenance`, `digest`: the origin of answers.
 //! - `error`: failures, with file, row and column.
@@ -77,8 +79,10 @@ mod csv_writer;
 mod digest;
 mod error;
 mod event;
+mod formats;
 #[cfg(any(feature = "parquet", feature = "root"))]
 mod guard;
+mod inputs;
 mod memory;
 mod objects;
 mod parquet;
@@ -99,6 +103,7 @@ mod spacepoint_writer;
 mod table;
 mod toml;
 mod truth;
+mod truth_vertex;
 mod write;
 
 pub use answers::read_answers;
@@ -106,7 +111,9 @@ pub use colliderml::is_colliderml;
 pub use csv_writer::{CsvWriter, EventFiles};
 pub use digest::AnswerDigest;
 pub use error::{Error, Result};
-pub use event::{Addressing, OnError, ReadOptions, addressing};
+pub use event::{Addressing, OnError, ReadOptions};
+pub use formats::addressing;
+pub use inputs::{Inputs, inputs};
 pub use memory::MemoryFile;
 pub use objects::ObjectTable;
 #[cfg(feature = "parquet")]
@@ -119,8 +126,9 @@ pub use rois::RoiTable;
 pub use root::RootSpacepoints;
 pub use seen::RoiSet;
 pub use shard::Shard;
-pub use source::{Inputs, inputs, is_stream, line};
+pub use source::{is_stream, line};
 pub use spacepoint_writer::SpacepointWriter;
 pub use toml::{config_from_toml, config_summary, config_to_toml, detector_from_toml, detector_to_toml};
-pub use truth::{TruthTable, TruthVertex, primary_z};
+pub use truth::{TruthTable, primary_z};
+pub use truth_vertex::TruthVertex;
 pub use write::{CSV_HEADER, ROI_HEADER, write_csv, write_json_line, write_roi};

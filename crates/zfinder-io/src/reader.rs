@@ -3,7 +3,8 @@
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 
-use super::event::{self, Event, EventReader, Faults, INVALID, ReadOptions};
+use super::event::{Event, EventReader, Faults, INVALID, ReadOptions};
+use super::formats;
 use super::regions::Regions;
 use super::returning::find_returning_rois;
 use super::rois::RoiTable;
@@ -190,7 +191,7 @@ impl SpacepointReader {
             Some(reader) => reader,
             None => {
                 tracing::info!("reading {}", source::named(path).display());
-                self.open.insert(event::open(path, &self.detector, &self.options)?)
+                self.open.insert(formats::open(path, &self.detector, &self.options)?)
             }
         };
         let has_rois = reader.has_rois();

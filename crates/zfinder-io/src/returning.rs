@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use zfinder::RoiId;
 
-use super::event::visit_ids;
+use super::formats::visit_ids;
 use super::seen::RoiSet;
 use super::source::is_stream;
 

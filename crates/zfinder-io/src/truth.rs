@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::colliderml;
 use super::source::{self, Container, event_of_name};
 use super::table::{Column, Table};
+use super::truth_vertex::{EventVertices, TruthVertex};
 use super::{parquet, root};
 use crate::error::{Error, Result};
 use zfinder::RoiId;
@@ -16,24 +17,6 @@ const WANTED: &str = "`event`, `vz_mm` and `is_hard_scatter` (1 for the primary 
 
 /// A vertex takes 64 bytes, and 150 if it is alone in its event.
 const MOST_VERTICES: u64 = 4_000_000;
-
-/// A simulated primary vertex.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TruthVertex {
-    /// Position along the beam \[mm\].
-    pub z_mm: f64,
-    /// Whether the vertex is the hard scatter, and not pile-up.
-    pub is_hard_scatter: bool,
-    /// Number of its charged particles with pT > 500 MeV and |eta| < 2.5, if known.
-    pub tracks: Option<u64>,
-    /// Sum of pT^2 of these particles \[GeV^2\], if known.
-    pub sum_pt2_gev2: Option<f64>,
-    /// Largest pT of these particles \[GeV\], if known.
-    pub leading_pt_gev: Option<f64>,
-}
-
-/// The vertices of whole events, in the order of a file.
-pub(super) type EventVertices = Vec<(u64, Vec<TruthVertex>)>;
 
 /// The event and the RoI. Without RoI: all RoIs of the event that have no vertices of their own.
 type TruthKey = (u64, Option<u64>);

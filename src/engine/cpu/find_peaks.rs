@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::config::Config;
-use crate::histogram::{Background, HistogramPair, Peak};
+use crate::engine::records::{Background, Peak};
+use crate::histogram::HistogramPair;
 use crate::z_bins::ZBins;
 
 /// Three neighbouring bins of a histogram: their rank, how far from the middle of the range they

@@ -2,6 +2,7 @@
 //! one, over groups of slices. Each stage does in vectors what `engine/twin` does in scalars.
 
 mod bend;
+mod column;
 pub(crate) mod find_peaks;
 pub(crate) mod find_z;
 pub(crate) mod lanes;
@@ -30,9 +31,10 @@ use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::workspace::{IdleWorkspaces, Workspace};
 use crate::engine::encoding::{Compact, Encode, Lossless};
 use crate::engine::plan::{PackSummary, RoiPlan, Search};
+use crate::engine::records::Peak;
 use crate::engine::vertices::VertexBuilder;
 use crate::error::{Error, Result};
-use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT, Peak};
+use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT};
 use crate::options::{Encoding, EngineOptions, Precision};
 use crate::results::Results;
 use crate::spacepoint::RoiView;

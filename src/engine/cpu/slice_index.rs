@@ -7,7 +7,7 @@ use std::ops::{Range, RangeInclusive};
 use pulp::Simd;
 
 use crate::detector::MAX_LAYERS;
-use crate::engine::cpu::find_z::MOST_LANES;
+use crate::engine::cpu::column::MOST_LANES;
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::slice_spacepoints::{NO_LAYER, SlicedSpacepoints};
 use crate::engine::plan::RoiPlan;

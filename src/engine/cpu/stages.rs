@@ -11,7 +11,7 @@ use crate::engine::encoding::{Encode, Lossless};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::error::Result;
 use crate::histogram::{FixedPoint, HistogramPair};
-use crate::spacepoint::RoiBatch;
+use crate::roi_batch::RoiBatch;
 use crate::thesis::Accumulate;
 
 /// The CPU engine's stages in f32 on one RoI of a batch, each on what the one before it left.

@@ -3,8 +3,9 @@
 use kernel_host::{AdapterKind, Gpu};
 
 use crate::config::Triplets;
-use crate::engine::gpu::layout::BufferSizes;
-use crate::engine::gpu::shape::{Occupancy, RowSharing, Shape};
+use crate::engine::gpu::buffer_sizes::{BufferSizes, MOST_SHARE};
+use crate::engine::gpu::shaders::Density;
+use crate::engine::gpu::shape::{RowSharing, Shape};
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
 
@@ -61,8 +62,6 @@ impl Capacity {
     }
 }
 
-/// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
-pub(crate) const MOST_SHARE: u32 = 1024;
 /// The smallest share. Below it, filling a row costs less than summing it (measured on an H200).
 const LEAST_SHARE: u32 = 128;
 /// The same where third spacepoints are searched, which takes longer than summing (measured on an
@@ -153,8 +152,8 @@ impl Sharing {
             return Self { pairs: shape.pairs, lanes_shift: 0, dispatches };
         };
         let all: u64 = plans.clone().map(|plan| plan.spacepoints as u64).sum();
-        let size = shape.find_z(shape.method(plans.clone()).occupancy());
-        let has_triplets = shape.variant(Occupancy::High).triplets != Triplets::Off;
+        let size = shape.find_z(shape.method(plans.clone()).density());
+        let has_triplets = shape.variant(Density::High).triplets != Triplets::Off;
         let least = if has_triplets { LEAST_SHARE_OF_TRIPLETS } else { LEAST_SHARE };
         let by_work = all.div_ceil(capacity.filling).clamp(u64::from(least), u64::from(MOST_SHARE)) as u32;
         let mut share = asked.unwrap_or(by_work.next_multiple_of(least));

@@ -1,11 +1,13 @@
 use super::*;
 use crate::config::{Config, Preset};
 use crate::detector::Detector;
-use crate::engine::gpu::layout::{ALIGNMENT, Layout, STAGES};
-use crate::engine::gpu::workspace::Params;
+use crate::engine::gpu::buffer_sizes::ALIGNMENT;
+use crate::engine::gpu::layout::{Layout, STAGES};
 use crate::engine::plan::Search;
+use crate::engine::records::Params;
 use crate::options::EngineOptions;
-use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
+use crate::roi_batch::RoiBatch;
+use crate::spacepoint::{PhiWindow, RoiDescriptor, Spacepoint};
 
 /// The shape of the default configuration, with the limits that WebGPU promises.
 fn shape() -> Shape {

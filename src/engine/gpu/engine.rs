@@ -15,6 +15,7 @@ use crate::engine::gpu::capacity::{self, Capacity};
 use crate::engine::gpu::kernels::KernelSet;
 use crate::engine::gpu::part::{Answers, Planned, Submitted};
 use crate::engine::gpu::shape::Shape;
+use crate::engine::gpu::typed_engine::TypedEngine;
 use crate::engine::gpu::workspace::{ConstantBuffers, Workspace};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
@@ -22,24 +23,6 @@ use crate::engine::threads::{Helpers, in_threads};
 use crate::error::{Error, Result};
 use crate::options::{Encoding, EngineOptions};
 use crate::results::Results;
-use crate::thesis::Accumulate;
-
-pub(crate) struct TypedEngine<R: Real> {
-    pub(super) gpu: Gpu,
-    pub(super) search: Search,
-    pub(super) accumulate: Accumulate,
-    /// How spacepoints travel where it can.
-    pub(super) compact: Option<Compact>,
-    pub(super) shape: Shape,
-    pub(super) capacity: Capacity,
-    pub(super) kernels: KernelSet,
-    pub(super) constants: ConstantBuffers<R>,
-    /// Bytes of an upload that shaders read where it lies.
-    pub(super) direct_bytes: u64,
-    /// How long to ask the device again and again before waiting for it.
-    spin: Duration,
-    pub(super) workspaces: Pool<Workspace<R>>,
-}
 
 /// Parts of a batch that one thread lets the device have at once: one computes while the next is
 /// prepared.

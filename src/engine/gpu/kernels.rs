@@ -6,8 +6,9 @@ use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, KernelSource};
 
 use crate::engine::encoding::Compact;
 use crate::engine::gpu::layout::{Layout, STAGES};
+use crate::engine::gpu::shaders::Density;
 use crate::engine::gpu::shaders::Overrides;
-use crate::engine::gpu::shape::{Occupancy, SearchMethod, Shape};
+use crate::engine::gpu::shape::{SearchMethod, Shape};
 use crate::engine::real::Real;
 use crate::error::Result;
 use crate::options::Encoding;
@@ -15,8 +16,8 @@ use crate::options::Encoding;
 /// A kernel that an engine may dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KernelName {
-    SliceSpacepoints(Encoding, Occupancy),
-    FindZ(Occupancy),
+    SliceSpacepoints(Encoding, Density),
+    FindZ(Density),
     SumHistos,
     /// Replaces [`KernelName::SumHistos`] where an RoI has several histograms.
     HighestWindows,
@@ -39,30 +40,30 @@ impl KernelName {
 
     /// All that an engine of this shape may dispatch.
     fn all(shape: &Shape, compact: Option<&Compact>) -> Vec<Self> {
-        let variant = shape.variant(Occupancy::High);
+        let variant = shape.variant(Density::High);
         let mut names = vec![Self::FindPeaks];
-        names.extend(Occupancy::ALL.map(Self::FindZ));
+        names.extend(Density::ALL.map(Self::FindZ));
         if variant.several {
             names.push(Self::HighestWindows);
         } else if !variant.fills_totals() {
             names.push(Self::SumHistos);
         }
         for encoding in [Encoding::Lossless].into_iter().chain(compact.map(|_| Encoding::Compact)) {
-            names.extend(Occupancy::ALL.map(|occupancy| Self::SliceSpacepoints(encoding, occupancy)));
+            names.extend(Density::ALL.map(|density| Self::SliceSpacepoints(encoding, density)));
             names.extend(shape.walk.map(|_| Self::Walk(encoding)));
         }
         names
     }
 
     fn source(self, shape: &Shape) -> KernelSource {
-        let variant = |occupancy| shape.variant(occupancy);
+        let variant = |density| shape.variant(density);
         match self {
-            Self::SliceSpacepoints(encoding, occupancy) => variant(occupancy).slice_spacepoints(encoding),
-            Self::FindZ(occupancy) => variant(occupancy).find_z(),
-            Self::SumHistos => variant(Occupancy::High).sum_histos(),
-            Self::HighestWindows => variant(Occupancy::High).highest_windows(),
-            Self::FindPeaks => variant(Occupancy::High).find_peaks(),
-            Self::Walk(encoding) => variant(Occupancy::Low).walk(encoding),
+            Self::SliceSpacepoints(encoding, density) => variant(density).slice_spacepoints(encoding),
+            Self::FindZ(density) => variant(density).find_z(),
+            Self::SumHistos => variant(Density::High).sum_histos(),
+            Self::HighestWindows => variant(Density::High).highest_windows(),
+            Self::FindPeaks => variant(Density::High).find_peaks(),
+            Self::Walk(encoding) => variant(Density::Low).walk(encoding),
         }
     }
 
@@ -72,25 +73,25 @@ impl KernelName {
             _ => Vec::new(),
         };
         match self {
-            Self::SliceSpacepoints(encoding, occupancy) => {
-                let (variant, tile) = (shape.variant(occupancy), shape.cell_tile(occupancy));
+            Self::SliceSpacepoints(encoding, density) => {
+                let (variant, tile) = (shape.variant(density), shape.cell_tile(density));
                 [variant.cell_constants(), tile.constants(), encoded(encoding)].concat()
             }
-            Self::FindZ(occupancy) => {
-                let variant = shape.variant(occupancy);
-                let mut constants = [variant.find_z_constants(), shape.find_z(occupancy).constants()].concat();
+            Self::FindZ(density) => {
+                let variant = shape.variant(density);
+                let mut constants = [variant.find_z_constants(), shape.find_z(density).constants()].concat();
                 if variant.several {
                     constants.push(("CHARGE_AWARE", f64::from(shape.charge_aware)));
                     constants.push(("PER_SLICE", f64::from(shape.per_slice)));
                 }
                 constants
             }
-            Self::SumHistos => shape.variant(Occupancy::High).sum_histos_constants(),
+            Self::SumHistos => shape.variant(Density::High).sum_histos_constants(),
             Self::HighestWindows => Vec::new(),
-            Self::FindPeaks => shape.variant(Occupancy::High).find_peaks_constants(),
+            Self::FindPeaks => shape.variant(Density::High).find_peaks_constants(),
             Self::Walk(encoding) => {
                 let size = shape.walk.map(|size| size.constants()).unwrap_or_default();
-                [shape.variant(Occupancy::Low).find_z_constants(), size, encoded(encoding)].concat()
+                [shape.variant(Density::Low).find_z_constants(), size, encoded(encoding)].concat()
             }
         }
     }
@@ -173,12 +174,10 @@ pub(crate) fn dispatches<R: Real>(
 ) -> Result<Vec<Dispatch>> {
     let rois = layout.rois.len() as u32;
     let each = |kernel: KernelName| Dispatch { kernel, entry_point: kernel.stage(), params: 0, grid: [rois, 1, 1] };
-    let SearchMethod::Stages(occupancy) = layout.method else { return Ok(vec![each(KernelName::Walk(encoding))]) };
-    let mut all = vec![Dispatch {
-        grid: [rois, layout.cell_tiles, 1],
-        ..each(KernelName::SliceSpacepoints(encoding, occupancy))
-    }];
-    all.extend(find_z(layout, each(KernelName::FindZ(occupancy)), gpu));
+    let SearchMethod::Stages(density) = layout.method else { return Ok(vec![each(KernelName::Walk(encoding))]) };
+    let mut all =
+        vec![Dispatch { grid: [rois, layout.cell_tiles, 1], ..each(KernelName::SliceSpacepoints(encoding, density)) }];
+    all.extend(find_z(layout, each(KernelName::FindZ(density)), gpu));
     if layout.variant.several {
         all.extend(highest_windows(layout, each(KernelName::HighestWindows)));
     } else if !layout.variant.fills_totals() {

@@ -1,15 +1,12 @@
 //! Where each RoI's data lie in the buffers of a part.
 
-use crate::engine::gpu::capacity::{MOST_SHARE, Sharing};
-use crate::engine::gpu::shaders::Variant;
-use crate::engine::gpu::shape::{Occupancy, RowSharing, SearchMethod, Shape};
-use crate::engine::gpu::workspace::{Params, Sums};
+use crate::engine::gpu::buffer_sizes::{ALIGNMENT, BufferSizes, MOST_SHARE, aligned, row_bins};
+use crate::engine::gpu::capacity::Sharing;
+use crate::engine::gpu::shaders::{Density, Variant};
+use crate::engine::gpu::shape::{RowSharing, SearchMethod, Shape};
 use crate::engine::plan::{RoiPlan, Search};
-use crate::engine::real::{Real, RoiWords};
-use crate::histogram::Peak;
-
-/// Alignment of bindings in bytes that every adapter supports.
-pub(crate) const ALIGNMENT: u64 = 256;
+use crate::engine::real::Real;
+use crate::engine::records::{Params, RoiWords};
 
 /// Stages of sum_histos, and passes of highest_windows, each with its own params.
 pub(crate) const STAGES: usize = 4;
@@ -19,114 +16,6 @@ const ROWS_AT_ONCE: u64 = 16;
 /// Threads that share an RoI's rows where there are few RoIs.
 const ROW_LANES: u32 = 8;
 const FEW_ROIS: u64 = 64;
-
-fn aligned(bytes: u64) -> u64 {
-    bytes.next_multiple_of(ALIGNMENT)
-}
-
-/// Bins of a row with its padding, so that rows begin on a boundary that loads like.
-fn row_bins(bins: u64) -> u64 {
-    bins.next_multiple_of(64)
-}
-
-/// Elements that RoIs take in the buffers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct BufferSizes {
-    pub(crate) rois: u64,
-    pub(crate) spacepoints: u64,
-    pub(crate) cell_words: u64,
-    /// Of find_z's histograms.
-    pub(crate) rows: u64,
-    pub(crate) partial_rows: u64,
-    /// RoIs' own histograms.
-    pub(crate) totals: u64,
-    /// Of the RoI with the most.
-    most_cell_words: u64,
-    most_rows: u64,
-    most_partial_rows: u64,
-    most_totals: u64,
-    most_bins: u64,
-}
-
-impl BufferSizes {
-    /// Of an RoI, searched by this method.
-    fn new(plan: &RoiPlan, shape: &Shape, pairs: RowSharing, method: SearchMethod) -> Self {
-        let spacepoints = plan.spacepoints as u64;
-        let rows = match (method, pairs) {
-            // An RoI that is walked leaves nothing between stages.
-            (SearchMethod::Walk, _) => 0,
-            (_, RowSharing::Numbered { slices }) => plan.slices.div_ceil(slices),
-            (_, RowSharing::Streamed { share }) => (plan.spacepoints as u32).div_ceil(share.unwrap_or(MOST_SHARE)),
-        };
-        // Of sum_histos's first stage: about the square root of the rows (thesis, sumHistos).
-        let partial_rows = f64::from(rows).sqrt().ceil() as u64;
-        let cells = match method {
-            SearchMethod::Walk => 0,
-            SearchMethod::Stages(occupancy) => shape.variant(occupancy).pairing.cells_of(shape.layers, plan.slices),
-        };
-        // Two a word, as long as half of one counts the spacepoints.
-        let cell_words = u64::from(if plan.spacepoints <= 0xffff { cells.div_ceil(2) } else { cells });
-        let (rows, totals) = (u64::from(rows), u64::from(plan.histograms));
-        Self {
-            rois: 1,
-            spacepoints,
-            cell_words,
-            rows,
-            partial_rows,
-            totals,
-            most_cell_words: cell_words,
-            most_rows: rows,
-            most_partial_rows: partial_rows,
-            most_totals: totals,
-            most_bins: u64::from(plan.bins.bins),
-        }
-    }
-
-    /// Of an RoI, by whichever method it is searched.
-    pub(crate) fn most(plan: &RoiPlan, shape: &Shape, pairs: RowSharing) -> Self {
-        Self::new(plan, shape, pairs, SearchMethod::Stages(Occupancy::High))
-    }
-
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self {
-            rois: self.rois + other.rois,
-            spacepoints: self.spacepoints + other.spacepoints,
-            cell_words: self.cell_words + other.cell_words,
-            rows: self.rows + other.rows,
-            partial_rows: self.partial_rows + other.partial_rows,
-            totals: self.totals + other.totals,
-            most_cell_words: self.most_cell_words.max(other.most_cell_words),
-            most_rows: self.most_rows.max(other.most_rows),
-            most_partial_rows: self.most_partial_rows.max(other.most_partial_rows),
-            most_totals: self.most_totals.max(other.most_totals),
-            most_bins: self.most_bins.max(other.most_bins),
-        }
-    }
-
-    /// Of each buffer that may be large.
-    pub(crate) fn bytes<R: Real>(&self, shape: &Shape) -> [u64; 9] {
-        let row_bytes = 4 * row_bins(self.most_bins);
-        let variant = shape.variant(Occupancy::High);
-        [
-            aligned(self.rois * size_of::<R::Roi>() as u64)
-                + aligned(self.rows * 4)
-                + self.spacepoints * size_of::<R::Spacepoint>() as u64,
-            self.rois * u64::from(shape.peaks) * size_of::<Peak>() as u64,
-            self.spacepoints * size_of::<R::Stored>() as u64,
-            self.spacepoints * 2 * size_of::<R>() as u64,
-            self.cell_words * 4,
-            self.rows * u64::from(variant.row_parts()) * row_bytes,
-            self.partial_rows * 2 * row_bytes,
-            self.totals * u64::from(variant.total_parts()) * row_bytes,
-            self.rois * size_of::<Sums>() as u64,
-        ]
-    }
-
-    /// Tiles of the cells of the RoI with the most.
-    pub(crate) fn tiles(&self, shape: &Shape) -> u64 {
-        self.most_cell_words.div_ceil(u64::from(shape.cell_tile(Occupancy::High).cell_words))
-    }
-}
 
 /// Where the RoIs of one part lie, and how they are searched.
 pub(crate) struct Layout<R: Real> {
@@ -168,7 +57,7 @@ impl<R: Real> Layout<R> {
         plans: impl Iterator<Item = &'a RoiPlan> + Clone,
     ) -> Self {
         let method = shape.method(plans.clone());
-        let occupancy = method.occupancy();
+        let density = method.density();
         let mut needs = BufferSizes::default();
         let mut row_rois = Vec::new();
         let mut words = Vec::new();
@@ -178,7 +67,7 @@ impl<R: Real> Layout<R> {
             needs = needs.and(own);
             row_rois.resize(needs.rows as usize, i as u32);
         }
-        let variant = shape.variant(occupancy);
+        let variant = shape.variant(density);
         let params = params(search, shape, sharing, method, &needs);
         let has_background = |plan: &RoiPlan| {
             let windows = u64::from(plan.histograms) * u64::from(plan.bins.bins - 2);
@@ -191,8 +80,8 @@ impl<R: Real> Layout<R> {
             rois: plans.clone().zip(&words).map(|(plan, &words)| R::roi(plan.z_scale(), words)).collect(),
             row_rois,
             needs,
-            cell_tiles: needs.most_cell_words.div_ceil(u64::from(shape.cell_tile(occupancy).cell_words)) as u32,
-            bin_tiles: (needs.most_bins as u32).div_ceil(shape.find_z(occupancy).tile_bins),
+            cell_tiles: needs.most_cell_words.div_ceil(u64::from(shape.cell_tile(density).cell_words)) as u32,
+            bin_tiles: (needs.most_bins as u32).div_ceil(shape.find_z(density).tile_bins),
             dispatches: sharing.dispatches.clamp(1, params.rows.max(1)),
             counts_sums: plans.clone().any(has_background),
             #[cfg(test)]
@@ -307,6 +196,6 @@ fn params(search: &Search, shape: &Shape, sharing: Sharing, method: SearchMethod
         stage: 0,
         // Few RoIs leave threads that can share each one's rows.
         row_lanes_shift: if needs.rois <= FEW_ROIS { ROW_LANES.ilog2() } else { 0 },
-        total_parts: shape.variant(Occupancy::High).total_parts(),
+        total_parts: shape.variant(Density::High).total_parts(),
     }
 }

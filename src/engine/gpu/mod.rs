@@ -3,6 +3,7 @@
 
 #[cfg(any(test, feature = "internals"))]
 pub(crate) mod all_shaders;
+mod buffer_sizes;
 mod capacity;
 mod engine;
 mod kernels;
@@ -16,12 +17,13 @@ mod sizes;
 pub(in crate::engine) mod tests;
 #[cfg(any(test, feature = "internals"))]
 mod timing;
+mod typed_engine;
 mod workspace;
 
 use kernel_host::{Gpu, Waiting, block_on, wgpu};
 
 use crate::batch_view::BatchView;
-use crate::engine::gpu::engine::TypedEngine;
+use crate::engine::gpu::typed_engine::TypedEngine;
 use crate::engine::plan::Search;
 use crate::engine::threads::Helpers;
 use crate::error::Result;

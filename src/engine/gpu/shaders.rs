@@ -4,7 +4,6 @@
 use kernel_host::KernelSource;
 
 use crate::config::{Extrapolation, Triplets, Weighting};
-use crate::engine::gpu::shape::Occupancy;
 use crate::histogram::PAIR_PARTS;
 use crate::options::{Encoding, Precision};
 use crate::pt_weight::PtWeight;
@@ -74,6 +73,18 @@ impl Pairing {
     }
 }
 
+/// How many spacepoints the RoIs of a part have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Density {
+    /// At most [`CellTile::FEW`](crate::engine::gpu::sizes::CellTile::FEW) each.
+    Low,
+    High,
+}
+
+impl Density {
+    pub(crate) const ALL: [Self; 2] = [Self::Low, Self::High];
+}
+
 /// Values of overrides.
 pub(crate) type Overrides = Vec<(&'static str, f64)>;
 
@@ -94,10 +105,10 @@ const HISTOGRAMS: Piece = shader!("histograms.wgsl");
 const WINDOWS: Piece = shader!("windows.wgsl");
 
 impl Variant {
-    /// Returns the selection for RoIs of this occupancy.
-    pub(crate) fn at(self, occupancy: Occupancy) -> Self {
-        match (self.pairing, self.triplets, occupancy) {
-            (Pairing::TwoSlices, Triplets::Off, Occupancy::Low) => Self { pairing: Pairing::MixedLayers, ..self },
+    /// Returns the selection for RoIs of this density.
+    pub(crate) fn at(self, density: Density) -> Self {
+        match (self.pairing, self.triplets, density) {
+            (Pairing::TwoSlices, Triplets::Off, Density::Low) => Self { pairing: Pairing::MixedLayers, ..self },
             _ => self,
         }
     }

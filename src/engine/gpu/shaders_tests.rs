@@ -6,9 +6,10 @@ use kernel_host::{struct_layout, translations};
 use super::*;
 use crate::engine::encoding::DROPPED;
 use crate::engine::gpu::all_shaders::{kernels, variants};
-use crate::engine::gpu::workspace::{Params, RoiStatus};
-use crate::engine::real::{CutsF32, CutsF64, RoiF32, RoiF64, SpacepointF32, SpacepointF64, StoredF32, StoredF64};
-use crate::histogram::{Cluster, MAX_COUNT, OFFSET_STEPS, Peak};
+use crate::engine::records::{Cluster, Peak};
+use crate::engine::records::{CutsF32, CutsF64, RoiF32, RoiF64, SpacepointF32, SpacepointF64, StoredF32, StoredF64};
+use crate::engine::records::{Params, RoiStatus};
+use crate::histogram::{MAX_COUNT, OFFSET_STEPS};
 
 /// A kernel is read in a few ways, not in hundreds.
 #[test]

@@ -4,7 +4,7 @@ use kernel_host::Gpu;
 
 use crate::config::{Triplets, Weighting};
 use crate::engine::gpu::rounding;
-use crate::engine::gpu::shaders::{Pairing, Variant};
+use crate::engine::gpu::shaders::{Density, Pairing, Variant};
 use crate::engine::gpu::sizes::{CellTile, FindZSize, WalkSize};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
@@ -36,32 +36,20 @@ impl RowSharing {
     }
 }
 
-/// How many spacepoints the RoIs of a part have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Occupancy {
-    /// At most [`CellTile::FEW`] each.
-    Low,
-    High,
-}
-
-impl Occupancy {
-    pub(crate) const ALL: [Self; 2] = [Self::Low, Self::High];
-}
-
 /// How the RoIs of a part are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchMethod {
     /// Each in one workgroup and all in one dispatch: `walk.wgsl`.
     Walk,
     /// In the four stages.
-    Stages(Occupancy),
+    Stages(Density),
 }
 
 impl SearchMethod {
-    pub(crate) fn occupancy(self) -> Occupancy {
+    pub(crate) fn density(self) -> Density {
         match self {
-            Self::Walk => Occupancy::Low,
-            Self::Stages(occupancy) => occupancy,
+            Self::Walk => Density::Low,
+            Self::Stages(density) => density,
         }
     }
 }
@@ -70,7 +58,7 @@ impl SearchMethod {
 pub(crate) struct Shape {
     pub(crate) pairs: RowSharing,
     variant: Variant,
-    /// Of find_z and of slice_spacepoints, for low occupancy and for high.
+    /// Of find_z and of slice_spacepoints, for low density and for high.
     find_z: [FindZSize; 2],
     cell_tiles: [CellTile; 2],
     pub(crate) walk: Option<WalkSize>,
@@ -108,16 +96,13 @@ impl Shape {
             rounding: rounding::of::<R>(gpu, options.precision).await?,
         };
         let bins = config.z_bins(0.0, None)?.bins;
-        let low = variant.at(Occupancy::Low);
+        let low = variant.at(Density::Low);
         let has_walk = variant.pairing != Pairing::Numbered && !several && config.weighting == Weighting::Count;
         let layers = search.layers() as u32;
         Ok(Self {
             pairs,
             variant,
-            find_z: [
-                FindZSize::new(gpu, low, bins, Occupancy::Low)?,
-                FindZSize::new(gpu, variant, bins, Occupancy::High)?,
-            ],
+            find_z: [FindZSize::new(gpu, low, bins, Density::Low)?, FindZSize::new(gpu, variant, bins, Density::High)?],
             cell_tiles: [CellTile::few(gpu, low)?, CellTile::many(gpu, variant)?],
             walk: if has_walk { WalkSize::new::<R>(gpu, low, layers, bins)? } else { None },
             layers,
@@ -132,28 +117,28 @@ impl Shape {
         Self { peaks, ..*self }
     }
 
-    pub(crate) fn variant(&self, occupancy: Occupancy) -> Variant {
-        self.variant.at(occupancy)
+    pub(crate) fn variant(&self, density: Density) -> Variant {
+        self.variant.at(density)
     }
 
-    pub(crate) fn find_z(&self, occupancy: Occupancy) -> FindZSize {
-        self.find_z[occupancy as usize]
+    pub(crate) fn find_z(&self, density: Density) -> FindZSize {
+        self.find_z[density as usize]
     }
 
-    pub(crate) fn cell_tile(&self, occupancy: Occupancy) -> CellTile {
-        self.cell_tiles[occupancy as usize]
+    pub(crate) fn cell_tile(&self, density: Density) -> CellTile {
+        self.cell_tiles[density as usize]
     }
 
     /// How these RoIs are searched: the one place where it is decided.
     pub(crate) fn method<'a>(&self, plans: impl Iterator<Item = &'a RoiPlan> + Clone) -> SearchMethod {
         let fits = |walk: WalkSize| {
-            let cells = |plan: &RoiPlan| self.variant(Occupancy::Low).pairing.cells_of(self.layers, plan.slices);
+            let cells = |plan: &RoiPlan| self.variant(Density::Low).pairing.cells_of(self.layers, plan.slices);
             plans.clone().all(|plan| walk.holds(plan, cells(plan)))
         };
         if plans.clone().count() <= WALKED_ROIS && self.walk.is_some_and(fits) {
             return SearchMethod::Walk;
         }
         let is_low = plans.clone().all(|plan| plan.spacepoints <= CellTile::FEW as usize);
-        SearchMethod::Stages(if is_low { Occupancy::Low } else { Occupancy::High })
+        SearchMethod::Stages(if is_low { Density::Low } else { Density::High })
     }
 }

@@ -4,8 +4,8 @@ use kernel_host::naga::valid::Capabilities;
 use kernel_host::{AdapterKind, Error as GpuError, Gpu, KernelSource, workgroup_memory};
 
 use crate::config::{Triplets, Weighting};
+use crate::engine::gpu::shaders::Density;
 use crate::engine::gpu::shaders::{Overrides, Pairing, Variant};
-use crate::engine::gpu::shape::Occupancy;
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
 use crate::error::Result;
@@ -55,9 +55,9 @@ impl FindZSize {
     const MARK_WORDS: u32 = 4;
 
     /// 256 threads, which every adapter has, and more if partners are many (measured on an H200).
-    pub(crate) fn new(gpu: &Gpu, variant: Variant, bins: u32, occupancy: Occupancy) -> Result<Self> {
+    pub(crate) fn new(gpu: &Gpu, variant: Variant, bins: u32, density: Density) -> Result<Self> {
         // Software adapters take longer to compile another size than they gain by it.
-        let is_high = occupancy == Occupancy::High || gpu.summary().kind == AdapterKind::Software;
+        let is_high = density == Density::High || gpu.summary().kind == AdapterKind::Software;
         let is_wide = match (variant.pairing, variant.triplets, variant.weighting) {
             (Pairing::Numbered, ..) | (.., Weighting::Pt) => false,
             (pairing, Triplets::Off, _) => pairing == Pairing::ByLayer,
@@ -114,7 +114,7 @@ impl FindZSize {
     }
 }
 
-/// Workgroup memory of `shaders/slice_spacepoints.wgsl`. Less memory gives a higher occupancy
+/// Workgroup memory of `shaders/slice_spacepoints.wgsl`. Less memory gives a higher density
 /// (measured on an H200).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CellTile {
@@ -127,7 +127,7 @@ pub(crate) struct CellTile {
 }
 
 impl CellTile {
-    /// Spacepoints of an RoI of low occupancy.
+    /// Spacepoints of an RoI of low density.
     pub(crate) const FEW: u32 = 1024;
     /// Spacepoints that are sorted in workgroup memory, where there is room for them.
     const MANY: u32 = 11_000;

@@ -1,58 +1,17 @@
 //! The buffers of one part of a batch in flight. They grow to the largest part seen and are used
 //! again.
 
-use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BufferUsages};
 use kernel_host::{BindGroupSlot, Buffer, Error as GpuError, Gpu, Readback, Upload, UploadView};
 
+use crate::engine::gpu::buffer_sizes::ALIGNMENT;
 use crate::engine::gpu::kernels::{Dispatch, GROUPS, KernelName, ROWS_IN_GROUPS};
-use crate::engine::gpu::layout::{ALIGNMENT, Layout, Regions};
+use crate::engine::gpu::layout::{Layout, Regions};
 use crate::engine::gpu::shape::SearchMethod;
 use crate::engine::real::Real;
+use crate::engine::records::Peak;
+use crate::engine::records::{Params, RoiStatus, Sums, Window};
 use crate::error::Result;
-use crate::histogram::Peak;
-
-/// `Params` in `shaders/types.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub(crate) struct Params {
-    pub(crate) layers: u32,
-    pub(crate) inner_layers: u32,
-    pub(crate) slices_per_histogram: u32,
-    pub(crate) share: u32,
-    pub(crate) lanes_shift: u32,
-    pub(crate) row_first: u32,
-    pub(crate) rows: u32,
-    pub(crate) row_bins: u32,
-    pub(crate) peaks: u32,
-    pub(crate) least_weight: u32,
-    pub(crate) prefer_central: u32,
-    pub(crate) stage: u32,
-    pub(crate) row_lanes_shift: u32,
-    pub(crate) total_parts: u32,
-}
-
-/// `Sums` in `shaders/types.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct Sums {
-    low: u32,
-    high: u32,
-    windows: u32,
-    threshold: u32,
-    digits: [u32; 256],
-}
-
-/// `Window` in `shaders/windows.wgsl`: sum, distance from the middle, first bin.
-pub(crate) type Window = [u32; 3];
-
-/// `RoiStatus` in `shaders/types.wgsl`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub(crate) struct RoiStatus {
-    pub(crate) flags: u32,
-    pub(crate) rows: u32,
-}
 
 /// Buffers that are constant over parts.
 pub(crate) struct ConstantBuffers<R: Real> {

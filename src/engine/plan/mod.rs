@@ -2,6 +2,8 @@
 //! window, the slice of each spacepoint, z bins. Slices are therefore the same on every adapter,
 //! however it rounds.
 
+pub(crate) mod block;
+mod pack;
 mod roi;
 #[cfg(test)]
 mod tests;
@@ -9,16 +11,17 @@ mod window;
 
 use std::f64::consts::{PI, TAU};
 
+use self::block::{BLOCK, block_of};
 pub(crate) use self::roi::{PackSummary, RoiPlan};
 use self::window::PhiExtremes;
 use crate::config::{Config, DefaultWindow, Neighbours};
 use crate::detector::{Detector, Sensor};
-use crate::engine::encoding::Encode;
-use crate::engine::real::{Real, TripletCuts};
+use crate::engine::real::Real;
+use crate::engine::records::TripletCuts;
 use crate::error::Result;
 use crate::pt_weight::PtWeight;
 use crate::reach::TrackModel;
-use crate::spacepoint::{PhiWindow, RoiView, Spacepoint, SpacepointsView, normalised, usable};
+use crate::spacepoint::{PhiWindow, RoiView, normalised, usable};
 
 /// The configuration and the detector, in the form that the stages use.
 #[derive(Clone, Debug)]
@@ -41,17 +44,6 @@ pub(crate) const PRECISION: u32 = STRIP_PAIR - (1 << PRECISION_SHIFT);
 pub(crate) const PRECISION_SHIFT: u32 = 25;
 /// The bits of the count.
 pub(crate) const NEIGHBOURS: u32 = (1 << PRECISION_SHIFT) - 1;
-
-/// Spacepoints that are encoded and written together, so that writes to mapped memory are long.
-pub(crate) const BLOCK: usize = 64;
-
-/// A block of an RoI's spacepoints: columns of rho, phi, z and layers, or records.
-#[derive(Clone, Copy)]
-pub(crate) enum Block<'a> {
-    Double([&'a [f64; BLOCK]; 3], &'a [u8; BLOCK]),
-    Single([&'a [f32; BLOCK]; 3], &'a [u8; BLOCK]),
-    Records(&'a [Spacepoint; BLOCK]),
-}
 
 /// The numbers that place a spacepoint in an RoI's window.
 #[derive(Clone, Copy, Debug)]
@@ -228,74 +220,4 @@ impl Search {
             bad,
         })
     }
-
-    /// Hands every spacepoint of a planned RoI to `write`, encoded, in order and block by block.
-    pub(crate) fn pack<R: Real, E: Encode<R>>(
-        &self,
-        encoding: &E,
-        plan: &RoiPlan,
-        roi: RoiView<'_>,
-        mut write: impl FnMut(&[E::Word]),
-    ) -> PackSummary {
-        let bad = PackSummary { bad: true, ..PackSummary::default() };
-        if plan.bad {
-            return bad;
-        }
-        let inv = self.config.slices_per_rad();
-        let placing = SlicePlacement {
-            phi_min: plan.phi_min,
-            width: plan.width,
-            slices_per_rad: inv,
-            slices: plan.slices,
-            layers: self.layers() as u32,
-        };
-        let plain = self.is_plain();
-        let mut kept = 0;
-        let mut block = [encoding.dropped(); BLOCK];
-        for first in (0..roi.len()).step_by(BLOCK) {
-            let count = BLOCK.min(roi.len() - first);
-            // The last block overlaps the one before it, so that it is whole.
-            let begin = first - (BLOCK - count).min(first);
-            if let Some(spacepoints) = block_of(roi, begin).filter(|_| plain)
-                && let Some(taken) = encoding.encode_block(&placing, spacepoints, &mut block)
-            {
-                let (before, words) = block.split_at(first - begin);
-                kept += taken - before.iter().filter(|&word| *word != encoding.dropped()).count();
-                write(words);
-                continue;
-            }
-            for (word, i) in block[..count].iter_mut().zip(first..) {
-                let Spacepoint { rho, phi, z, layer } = roi.spacepoint(i);
-                let Some((rho, phi)) = self.about_beam(rho, phi, z, layer) else { return bad };
-                let from_edge = placing.beyond_edge(phi);
-                *word = if from_edge < plan.width && self.takes_part(layer) {
-                    kept += 1;
-                    let slice = ((from_edge * inv) as u32).min(plan.slices - 1);
-                    match encoding.encode(rho, from_edge, z, slice, layer) {
-                        Some(word) => word,
-                        None => return PackSummary { too_far: true, ..PackSummary::default() },
-                    }
-                } else {
-                    encoding.dropped()
-                };
-            }
-            write(&block[..count]);
-        }
-        PackSummary { kept, outside: roi.len() - kept, ..PackSummary::default() }
-    }
-}
-
-/// Returns the block that begins at `first`, if enough spacepoints follow.
-fn block_of(roi: RoiView<'_>, first: usize) -> Option<Block<'_>> {
-    Some(match roi.spacepoints {
-        SpacepointsView::Double([rho, phi, z], layers) => Block::Double(
-            [rho[first..].first_chunk()?, phi[first..].first_chunk()?, z[first..].first_chunk()?],
-            layers[first..].first_chunk()?,
-        ),
-        SpacepointsView::Single([rho, phi, z], layers) => Block::Single(
-            [rho[first..].first_chunk()?, phi[first..].first_chunk()?, z[first..].first_chunk()?],
-            layers[first..].first_chunk()?,
-        ),
-        SpacepointsView::Records(records) => Block::Records(records[first..].first_chunk()?),
-    })
 }

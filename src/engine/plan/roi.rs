@@ -1,7 +1,8 @@
 //! The plan of one RoI, and the counts of its spacepoints.
 
 use crate::config::Config;
-use crate::engine::real::{Real, RoiWords, ZScale};
+use crate::engine::real::Real;
+use crate::engine::records::{RoiWords, ZScale};
 use crate::histogram::OFFSET_STEPS;
 use crate::results::{Results, RoiSummary, Status};
 use crate::spacepoint::RoiDescriptor;

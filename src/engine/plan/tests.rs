@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::config::{Preset, Triplets};
-use crate::engine::encoding::{Compact, DROPPED, Lossless};
+use crate::engine::encoding::{Compact, DROPPED, Encode, Lossless};
 use crate::engine::test_cases::{roi, window};
-use crate::spacepoint::{Roi, RoiBatch};
+use crate::roi_batch::RoiBatch;
+use crate::spacepoint::{Roi, Spacepoint};
 
 fn search(config: &Config) -> Search {
     Search::new(config, &Detector::atlas2010()).expect("a valid configuration")

@@ -2,8 +2,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use super::{BLOCK, Block};
-use crate::engine::encoding::SpacepointSource;
+use super::block::{BLOCK, Block, SpacepointSource};
 
 /// The lowest and the highest phi, the lowest positive phi and the highest other phi, lane by lane.
 /// Infinite where a lane has no value.

@@ -2,13 +2,18 @@
 
 use std::ops::ControlFlow;
 
+use super::engine::ReferenceEngine;
+use super::histograms::Histograms;
+#[cfg(feature = "internals")]
+use super::peaks::Peak;
 use super::slices::{Point, Sliced};
-use super::{Histograms, ReferenceEngine};
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::detector::{Layer, LayerKind, Sensor};
+#[cfg(feature = "internals")]
+use crate::error::Result;
 use crate::pt_weight::PtWeight;
 #[cfg(feature = "internals")]
-use crate::spacepoint::Spacepoint;
+use crate::spacepoint::{RoiView, Spacepoint};
 use crate::z_bins::ZBins;
 
 /// A pair of spacepoints, about the beam, that a peak consists of.
@@ -50,6 +55,37 @@ pub(super) struct Entry {
 }
 
 impl ReferenceEngine {
+    /// Returns the pairs in the three bins of a peak, in the order of the search.
+    ///
+    /// # Errors
+    /// A z range that makes no histogram.
+    #[cfg(feature = "internals")]
+    pub fn pairs(&self, roi: RoiView<'_>, peak: &Peak) -> Result<Vec<Pair>> {
+        let eta = roi.descriptor.eta;
+        let bins = self.config.z_bins(eta, roi.descriptor.z_range)?;
+        let mut pairs = Vec::new();
+        let Some(sliced) = self.slice_spacepoints(roi) else { return Ok(pairs) };
+        let spacepoint = |point: &Point| self.about_beam(roi.spacepoint(point.index)).expect("it was sliced");
+        self.each_pair(&sliced, &bins, eta, |pair| {
+            if !(peak.first_bin..peak.first_bin + 3).contains(&pair.bin)
+                || !self.histograms_of(&sliced, &pair, eta).contains(&peak.histogram)
+            {
+                return;
+            }
+            let weight = self.entry(&sliced, &pair, eta).weight;
+            if weight > 0 {
+                let mut thirds = Vec::new();
+                self.each_third(&sliced, &pair, eta, |_, c| {
+                    thirds.push(spacepoint(&c));
+                    ControlFlow::Continue(())
+                });
+                let (inner, outer) = (spacepoint(pair.a), spacepoint(&pair.b));
+                pairs.push(Pair { inner, outer, thirds, z_mm: pair.z12, weight });
+            }
+        });
+        Ok(pairs)
+    }
+
     /// n(A, B) at the RoI's eta.
     fn reach(&self, inner: usize, outer: usize, eta: f64) -> i64 {
         let n = i64::from(self.neighbours[inner][outer]);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::engine::{FilledRoi, ReferenceEngine};
 use super::histograms::Histogram;
-use super::{FilledRoi, ReferenceEngine};
 use crate::config::{Significance, Weighting};
 use crate::pt_weight::PtWeight;
 use crate::results::Status;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use super::ReferenceEngine;
+use super::engine::ReferenceEngine;
 use crate::config::DefaultWindow;
 use crate::spacepoint::{PhiWindow, RoiView, Spacepoint};
 

@@ -3,7 +3,8 @@
 //! `highest_windows.wgsl`.
 
 use crate::config::Config;
-use crate::histogram::{Background, Cluster, HistogramPair, MAX_COUNT, PAIR_PARTS, Peak};
+use crate::engine::records::{Background, Cluster, Peak};
+use crate::histogram::{HistogramPair, MAX_COUNT, PAIR_PARTS};
 use crate::pt_weight::PtWeight;
 use crate::z_bins::ZBins;
 

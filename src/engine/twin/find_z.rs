@@ -8,7 +8,8 @@ use std::ops::Range as Slices;
 use super::slice_spacepoints::{PointAttributes, SlicedSpacepoints, cell_place};
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::plan::{ENDCAP_PAIR, NEIGHBOURS, PRECISION, PRECISION_SHIFT, RoiPlan, Search};
-use crate::engine::real::{Real, TripletCuts, ZScale};
+use crate::engine::real::Real;
+use crate::engine::records::{TripletCuts, ZScale};
 use crate::histogram::{HistogramPair, OFFSET_STEPS, PAIR_PARTS, ZSum};
 use crate::pt_weight::PtWeight;
 

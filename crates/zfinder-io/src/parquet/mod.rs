@@ -29,7 +29,7 @@ use zfinder::region::SeedObject;
 use zfinder::{Detector, Results, RoiId};
 
 use super::event::{Addressing, EventReader, ReadOptions};
-use super::truth::EventVertices;
+use super::truth_vertex::EventVertices;
 use crate::error::Result;
 
 #[cfg(feature = "parquet")]

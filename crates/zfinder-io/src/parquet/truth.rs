@@ -7,7 +7,7 @@ use super::column::Refused;
 use super::field::Wanted;
 use super::table::Table;
 use crate::error::Result;
-use crate::truth::{EventVertices, TruthVertex};
+use crate::truth_vertex::{EventVertices, TruthVertex};
 use column_names::quoted;
 
 const NUMBER: &str = "vertex_primary";

@@ -17,7 +17,7 @@ use std::path::Path;
 use zfinder::{Detector, RoiId};
 
 use super::event::{Addressing, EventReader, ReadOptions};
-use super::truth::EventVertices;
+use super::truth_vertex::EventVertices;
 use crate::error::Result;
 
 #[cfg(feature = "root")]

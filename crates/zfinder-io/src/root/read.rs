@@ -7,7 +7,7 @@ use std::thread;
 use oxyroot::{Named, ReaderTree, RootFile};
 
 use super::checksum;
-use super::tree::{Column, Layout, kind};
+use super::tree::{Column, Layout, damaged, kind};
 use crate::columns::{BadRow, Chunk, Chunks, RoiRun};
 use crate::error::{Error, Result};
 use crate::event::too_many;
@@ -86,14 +86,6 @@ impl RootTree {
             Err(_) => refuse(damaged("no tree was read")),
         }
     }
-}
-
-/// Returns the message for a panic of oxyroot.
-pub(super) fn damaged(panic: &str) -> String {
-    format!(
-        "this ROOT file is damaged, or holds what cannot be read here (oxyroot: {panic}): write its spacepoints as \
-         Parquet, or as a TTree compressed with zlib"
-    )
 }
 
 /// Sends the tree's name and its schema, then its chunks.

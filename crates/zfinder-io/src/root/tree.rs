@@ -7,8 +7,15 @@ use std::rc::Rc;
 
 use oxyroot::{Branch, RBuffer, ReaderTree};
 
-use super::read::damaged;
 use crate::guard::quietly;
+
+/// Returns the message for a panic of oxyroot.
+pub(super) fn damaged(panic: &str) -> String {
+    format!(
+        "this ROOT file is damaged, or holds what cannot be read here (oxyroot: {panic}): write its spacepoints as \
+         Parquet, or as a TTree compressed with zlib"
+    )
+}
 
 /// The type of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use std::path::Path;
 use column_names::{event_column, quoted};
 
 use super::checksum;
-use super::read::{Fault, damaged, open, trees};
-use super::tree::{Column, Layout, kind};
+use super::read::{Fault, open, trees};
+use super::tree::{Column, Layout, damaged, kind};
 use crate::error::{Error, Result};
 use crate::guard::quietly;
 use crate::source::failed;
-use crate::truth::{EventVertices, TruthVertex};
+use crate::truth_vertex::{EventVertices, TruthVertex};
 
 const TRUTH: &str = "truth_pv_z";
 

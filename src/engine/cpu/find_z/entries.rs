@@ -4,15 +4,16 @@ use std::mem;
 
 use pulp::{Simd, WithSimd};
 
+use super::call::FindZCall;
 use super::pairs::{OuterPairs, PairBuffer};
-use super::{Column, FindZCall, MOST_LANES, ROOM, column};
 use crate::config::Triplets;
+use crate::engine::cpu::column::{Column, MOST_LANES, ROOM, column};
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::machine::avx512;
 use crate::engine::cpu::packed_histogram::{ENTRY_SHIFT, PackedHistogram};
 use crate::engine::cpu::thirds::ThirdSpacepoints;
 use crate::engine::plan::{RoiPlan, Search};
-use crate::engine::real::ZScale;
+use crate::engine::records::ZScale;
 
 /// Entries that are counted together. Counting and searching use different units of a processor, so
 /// that changing between them takes time.

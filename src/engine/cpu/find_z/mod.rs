@@ -5,20 +5,22 @@
 //! spacepoint is tested against its window of inner spacepoints, a vector at a time, and only the
 //! lanes that make pairs are stored. Steps and bins are computed for many pairs at once.
 
+pub(crate) mod call;
 mod entries;
-mod pairs;
-mod partners;
+pub(crate) mod pairs;
+pub(crate) mod partners;
 
-use std::f64::consts::TAU;
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use self::call::FindZCall;
 use self::entries::{ENTRIES, Enter, Flush, PendingEntries};
-pub(crate) use self::pairs::{OuterPairs, PairBuffer};
-pub(crate) use self::partners::{Partners, extrapolate};
+use self::pairs::PairBuffer;
+use self::partners::Partners;
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::cpu::bend::bends_at_most;
+use crate::engine::cpu::column::ROOM;
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::machine::pack_places;
 use crate::engine::cpu::packed_histogram::PackedHistogram;
@@ -26,7 +28,6 @@ use crate::engine::cpu::slice_index::{IndexColumns, Reaches, SliceIndex};
 use crate::engine::cpu::slice_spacepoints::{OuterSpacepoint, SlicedSpacepoints};
 use crate::engine::cpu::thirds::ThirdSpacepoints;
 use crate::engine::plan::{RoiPlan, Search};
-use crate::engine::real::{TripletCuts, ZScale};
 use crate::thesis::Accumulate;
 
 /// Memory of find_z, reused by every call.
@@ -40,21 +41,8 @@ pub(crate) struct FindZBuffers<R> {
     pub(crate) histogram: PackedHistogram,
 }
 
-/// Lanes of the longest vector of any machine.
-pub(crate) const MOST_LANES: usize = 16;
-/// Numbers of a column: few enough for the first cache, enough to make a loop worth its overhead.
-pub(crate) const ROOM: usize = 1024;
 /// The most inner spacepoints that an outer one is tested against before full columns are emptied.
 const PIECE: usize = ROOM / 2;
-/// Memory of a length that the compiler knows, so that it omits bounds checks, with room for one
-/// vector more.
-pub(crate) type Column<T, const LENGTH: usize = { ROOM + MOST_LANES }> = Box<[T; LENGTH]>;
-
-/// Returns an empty column.
-pub(crate) fn column<T: Copy + Default, const LENGTH: usize>() -> Column<T, LENGTH> {
-    Box::new([T::default(); LENGTH])
-}
-
 impl<R: Lanes> Default for FindZBuffers<R> {
     fn default() -> Self {
         Self {
@@ -66,23 +54,6 @@ impl<R: Lanes> Default for FindZBuffers<R> {
             histogram: PackedHistogram::default(),
         }
     }
-}
-
-/// One call of find_z.
-pub(crate) struct FindZCall<'a, R: Lanes> {
-    pub(crate) search: &'a Search,
-    pub(crate) plan: &'a RoiPlan,
-    pub(crate) sliced: &'a SlicedSpacepoints<R>,
-    pub(crate) scale: ZScale<R>,
-    pub(crate) cuts: TripletCuts<R>,
-    /// A third spacepoint whose z23 differs from z12 by more than this confirms no pair, whatever
-    /// the rounding.
-    pub(crate) z_apart: R,
-    pub(crate) lane_numbers: [R; MOST_LANES],
-    /// There are fewer than 2^22 steps to either side of z = 0.
-    few_steps: bool,
-    /// Entries wait as steps, not as z: there are few steps, and z itself is not summed.
-    in_steps: bool,
 }
 
 /// Fills `to.histogram` with the pairs whose inner spacepoint lies in `slices`.
@@ -166,35 +137,6 @@ impl<R: Lanes, const PLAIN: bool, const ACCURATE: bool> WithSimd for AllPairs<'_
 }
 
 impl<R: Lanes> FindZCall<'_, R> {
-    /// Whether pairs weigh by the pT of their tracks.
-    pub(crate) fn by_pt(&self) -> bool {
-        self.search.config.weighting == Weighting::Pt
-    }
-
-    /// Returns the whole turns to add to the phi of a spacepoint in the slice `other`, seen from
-    /// the slice `origin` the shorter way round. Both slices may lie beyond the ends of a ring.
-    pub(crate) fn turn_between(&self, origin: f64, other: f64) -> R {
-        if !self.plan.ring {
-            return R::of(0.0);
-        }
-        let slices = f64::from(self.plan.slices);
-        // They do by less than a ring.
-        let on_ring = |slice: f64| match slice {
-            below if below < 0.0 => below + slices,
-            above if above >= slices => above - slices,
-            _ => slice,
-        };
-        let straight = on_ring(other) - on_ring(origin);
-        let turns = if 2.0 * straight > slices {
-            -1.0
-        } else if 2.0 * straight <= -slices {
-            1.0
-        } else {
-            0.0
-        };
-        R::of(turns * TAU)
-    }
-
     /// Searches all pairs. `PLAIN`: pairs weigh 1 in one histogram and wait in steps
     /// ([`FindZCall::in_steps`]). `ACCURATE`: of the extrapolation. Both are known to the compiler:
     /// asked at run time, pairs take a fifth longer.

@@ -3,7 +3,7 @@
 use pulp::Simd;
 
 use super::partners::extrapolate;
-use super::{Column, ROOM, column};
+use crate::engine::cpu::column::{Column, ROOM, column};
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::slice_index::IndexColumns;
 use crate::engine::cpu::slice_spacepoints::OuterSpacepoint;

@@ -7,7 +7,8 @@ mod packed_histogram;
 
 use pulp::Arch;
 
-use super::find_z::{FindZBuffers, FindZByMachine, ROOM};
+use super::column::ROOM;
+use super::find_z::{FindZBuffers, FindZByMachine};
 use super::lanes::Lanes;
 use super::slice_spacepoints::{SlicedSpacepoints, slice_spacepoints};
 use super::sum_histos::sum_histos;

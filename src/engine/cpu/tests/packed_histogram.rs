@@ -6,7 +6,8 @@ use crate::engine::cpu::packed_histogram::{ENTRY_SHIFT, PackedHistogram};
 use crate::engine::cpu::sum_histos::sum_histos;
 use crate::engine::plan::Search;
 use crate::histogram::{FixedPoint, HistogramPair, MAX_COUNT, OFFSET_STEPS};
-use crate::spacepoint::{Roi, RoiBatch};
+use crate::roi_batch::RoiBatch;
+use crate::spacepoint::Roi;
 use crate::thesis::Accumulate;
 
 /// Enters steps and weights one by one, or together, in few bins, by one instruction or by several.

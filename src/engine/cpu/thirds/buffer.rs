@@ -4,12 +4,15 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-use super::ThirdView;
+use super::index::ThirdView;
+use super::pair_tracks::PairTracks;
 use super::side::{Side, side_on_ring};
-use super::tracks::PairTracks;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::bend::{bend, bends_at_most};
-use crate::engine::cpu::find_z::{Column, FindZCall, MOST_LANES, PairBuffer, Partners, ROOM, column, extrapolate};
+use crate::engine::cpu::column::{Column, MOST_LANES, ROOM, column};
+use crate::engine::cpu::find_z::call::FindZCall;
+use crate::engine::cpu::find_z::pairs::PairBuffer;
+use crate::engine::cpu::find_z::partners::{Partners, extrapolate};
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::machine::pack_places;
 use crate::engine::cpu::slice_index::{IndexColumns, SliceIndex};

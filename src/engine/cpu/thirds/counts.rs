@@ -4,11 +4,13 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::ThirdView;
 use super::buffer::{LOOKUPS, Lookup, Sides, ThirdBuffer};
+use super::index::ThirdView;
 use super::side::Side;
 use crate::engine::cpu::bend::{bend, within};
-use crate::engine::cpu::find_z::{FindZCall, OuterPairs, PairBuffer, ROOM};
+use crate::engine::cpu::column::ROOM;
+use crate::engine::cpu::find_z::call::FindZCall;
+use crate::engine::cpu::find_z::pairs::{OuterPairs, PairBuffer};
 use crate::engine::cpu::lanes::Lanes;
 
 /// [`ThirdBuffer::count_all`] as a function of its own.

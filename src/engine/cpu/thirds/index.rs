@@ -5,7 +5,9 @@ use std::ops::{Range, RangeInclusive};
 use pulp::Simd;
 
 use crate::detector::MAX_LAYERS;
-use crate::engine::cpu::find_z::{FindZCall, OuterPairs, PairBuffer, ROOM};
+use crate::engine::cpu::column::ROOM;
+use crate::engine::cpu::find_z::call::FindZCall;
+use crate::engine::cpu::find_z::pairs::{OuterPairs, PairBuffer};
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::slice_index::{IndexColumns, Reaches, SliceIndex};
 use crate::pt_weight::PtWeight;

@@ -7,6 +7,7 @@
 mod buffer;
 mod counts;
 mod index;
+mod pair_tracks;
 mod side;
 mod tracks;
 
@@ -14,10 +15,13 @@ use pulp::Simd;
 
 use self::buffer::ThirdBuffer;
 use self::counts::CountAll;
-use self::index::{ThirdIndex, ThirdView};
+use self::index::ThirdIndex;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::bend::bends_at_most;
-use crate::engine::cpu::find_z::{FindZCall, MOST_LANES, PairBuffer, Partners};
+use crate::engine::cpu::column::MOST_LANES;
+use crate::engine::cpu::find_z::call::FindZCall;
+use crate::engine::cpu::find_z::pairs::PairBuffer;
+use crate::engine::cpu::find_z::partners::Partners;
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::machine::pack_places;
 use crate::engine::cpu::packed_histogram::PackedHistogram;

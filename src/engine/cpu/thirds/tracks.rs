@@ -2,62 +2,20 @@
 
 use pulp::Simd;
 
-use super::ThirdView;
 use super::buffer::{Sides, ThirdBuffer};
+use super::index::ThirdView;
+use super::pair_tracks::Tracks;
 use super::side::Side;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::bend::{track_bend, within};
-use crate::engine::cpu::find_z::{FindZCall, MOST_LANES, OuterPairs, PairBuffer, ROOM};
+use crate::engine::cpu::column::{MOST_LANES, ROOM};
+use crate::engine::cpu::find_z::call::FindZCall;
+use crate::engine::cpu::find_z::pairs::{OuterPairs, PairBuffer};
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::packed_histogram::PackedHistogram;
 use crate::engine::cpu::slice_spacepoints::OuterSpacepoint;
 use crate::engine::real::weight_in;
 use crate::pt_weight::PtWeight;
-
-/// The tracks that third spacepoints make with one pair.
-#[derive(Clone, Copy, Debug)]
-struct Tracks<R> {
-    /// A bit for each layer that holds a third spacepoint.
-    layers: u64,
-    /// The highest pT in each of these layers \[GeV\].
-    best: [R; MAX_LAYERS],
-}
-
-/// Tracks of the pairs of one middle spacepoint.
-#[derive(Debug)]
-pub(super) struct PairTracks<R> {
-    /// The place of each pair's tracks in `tracks`, if a third spacepoint confirms the pair.
-    of_pair: Box<[Option<usize>; ROOM + MOST_LANES]>,
-    tracks: Vec<Tracks<R>>,
-}
-
-impl<R> Default for PairTracks<R> {
-    fn default() -> Self {
-        Self { of_pair: Box::new([None; ROOM + MOST_LANES]), tracks: Vec::new() }
-    }
-}
-
-impl<R: Lanes> PairTracks<R> {
-    fn clear(&mut self, pairs: usize) {
-        self.tracks.clear();
-        self.of_pair[..pairs].fill(None);
-    }
-
-    /// Adds a track of a pair with a third spacepoint of a layer.
-    #[inline(always)]
-    fn add(&mut self, pair: usize, layer: usize, pt: R) {
-        let tracks = match self.of_pair[pair] {
-            Some(known) => &mut self.tracks[known],
-            None => {
-                self.of_pair[pair] = Some(self.tracks.len());
-                self.tracks.push_mut(Tracks { layers: 0, best: [R::of(0.0); MAX_LAYERS] })
-            }
-        };
-        tracks.layers |= 1 << layer;
-        let best = &mut tracks.best[layer];
-        *best = if pt > *best { pt } else { *best };
-    }
-}
 
 impl<R: Lanes> ThirdBuffer<R> {
     /// Enters each pair with its weight by the pT of its track.

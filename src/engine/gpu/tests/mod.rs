@@ -24,19 +24,21 @@ use crate::engine::gpu::capacity::{self, Sharing};
 use crate::engine::gpu::kernels::{Dispatch, KernelName, dispatches};
 use crate::engine::gpu::layout::Layout;
 use crate::engine::gpu::part::Planned;
+use crate::engine::gpu::shaders::Density;
 use crate::engine::gpu::shaders::Pairing;
-use crate::engine::gpu::shape::{Occupancy, RowSharing, SearchMethod};
+use crate::engine::gpu::shape::{RowSharing, SearchMethod};
 use crate::engine::gpu::sizes::CellTile;
 use crate::engine::gpu::workspace::{ConstantBuffers, Workspace};
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
+use crate::engine::records::Peak;
 use crate::engine::test_cases::{Case, cases, roi, window};
 use crate::engine::toy::{Toy, turned};
 use crate::error::Error;
-use crate::histogram::Peak;
 use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT};
 use crate::options::Encoding;
-use crate::spacepoint::{PhiWindow, Roi, RoiBatch, Spacepoint};
+use crate::roi_batch::RoiBatch;
+use crate::spacepoint::{PhiWindow, Roi, Spacepoint};
 use crate::thesis::{Accumulate, ThesisOptions};
 
 /// A device on which answers are written where the tests read them: not straight into the host's
@@ -105,7 +107,7 @@ fn check_cases<R: Real, Z: Compare>(gpu: &Gpu, config: Config, options: EngineOp
     let options = EngineOptions { thesis: ThesisOptions { accumulate: Z::ACCUMULATE, ..options.thesis }, ..options };
     let mut trusted = build::<R>(gpu, &config, &options);
     let mut checked = build::<R>(gpu, &config, &EngineOptions { checked: true, ..options });
-    assert_eq!(trusted.shape.variant(Occupancy::High).pairing, pairing);
+    assert_eq!(trusted.shape.variant(Density::High).pairing, pairing);
     let mut eligible = 0;
     let mut count = 0;
     let mut walked = 0;
@@ -217,17 +219,17 @@ fn rings_of_single_neighbours_are_gone_round_once() {
         });
         RoiBatch::from_iter([roi(Some(PhiWindow::FullScan), points.collect())])
     };
-    let batches = [(Occupancy::Low, ring(300)), (Occupancy::High, ring(CellTile::FEW + 100))];
+    let batches = [(Density::Low, ring(300)), (Density::High, ring(CellTile::FEW + 100))];
     for adapter in on_adapters() {
         let gpu = open(&adapter);
         let (config, options) = pairing_options(Pairing::TwoSlices, Triplets::Off);
         let mut engine = build::<f32>(&gpu, &config, &options);
         for degrees in [360.0, 180.0, 120.0] {
             engine.take_case(&Case::new("", Config { phi_slice_deg: degrees, ..config.clone() }, Vec::new()));
-            for (occupancy, batch) in &batches {
-                let place = format!("{}, slices of {degrees} degrees, {occupancy:?}", adapter.name);
+            for (density, batch) in &batches {
+                let place = format!("{}, slices of {degrees} degrees, {density:?}", adapter.name);
                 let stages = engine.stages(batch).unwrap_or_else(|error| panic!("{place}: {error}"));
-                assert_eq!(stages.layout.method, SearchMethod::Stages(*occupancy), "{place}");
+                assert_eq!(stages.layout.method, SearchMethod::Stages(*density), "{place}");
                 check_stages::<f32, FixedPoint>(&place, &engine, &stages);
             }
         }

@@ -4,7 +4,7 @@ use kernel_host::{Buffer, Readback};
 
 use super::*;
 use crate::engine::encoding::{DROPPED, Encode};
-use crate::engine::gpu::workspace::RoiStatus;
+use crate::engine::records::RoiStatus;
 use crate::histogram::{HistogramPair, PAIR_PARTS};
 
 /// A sorted spacepoint.

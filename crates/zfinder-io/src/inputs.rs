@@ -1,0 +1,110 @@
+//! Finds files of spacepoints.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use super::colliderml;
+use super::formats::has_spacepoints;
+use super::source::{failed, file_name, is_stream, named, stream_name};
+use crate::error::{Error, Result};
+
+/// The expanded list of a user's files and folders.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inputs {
+    /// Files of spacepoints: the named files, and those in named folders, sorted by name.
+    pub files: Vec<PathBuf>,
+    /// Files and folders that were left out of the folders. Files that accompany spacepoints
+    /// (truth, RoIs) and hidden files are not listed.
+    pub skipped: Vec<PathBuf>,
+}
+
+/// Expands folders into files of spacepoints, sorted by name. A folder contributes each file
+/// `*spacepoint*`, and each other file with the columns of a format that
+/// [`SpacepointReader`](super::SpacepointReader) reads: CSV (gzipped or not), Parquet or ROOT.
+/// `truth_vertices.csv`, RoI files (`rois.csv`, `*-rois.csv`) and the other files of a TrackML
+/// event are left out. A folder without files of spacepoints contributes the tracker hits of the
+/// sample of ColliderML below it. `colliderml:NAME` is the sample of that name in
+/// `$COLLIDERML_DATA_DIR`. `-` is standard input. Pipes and devices are streams, which are read
+/// once.
+///
+/// # Errors
+/// A path that is missing or unreadable, a folder without files of spacepoints or with several
+/// samples, and a stream that is named twice.
+pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
+    let mut inputs = Inputs::default();
+    for path in paths {
+        if let Some(folder) = colliderml::by_name(path)? {
+            add_folder(&folder, &mut inputs)?;
+            continue;
+        }
+        if is_stream(path) {
+            if inputs.files.iter().any(|other| stream_name(other) == stream_name(path)) {
+                let message = "is named twice, and a stream can be read once only".into();
+                return Err(Error::Input { path: named(path), row: 0, column: None, message });
+            }
+            inputs.files.push(path.clone());
+            continue;
+        }
+        let metadata = fs::metadata(path).map_err(|source| failed(path, source))?;
+        if !metadata.is_dir() {
+            inputs.files.push(path.clone());
+        } else if !add_folder(path, &mut inputs)? {
+            return Err(Error::Input {
+                path: path.clone(),
+                row: 0,
+                column: None,
+                message:
+                    "the folder holds no `*spacepoint*.csv[.gz]` and no other file of spacepoints (CSV, Parquet, ROOT)"
+                        .into(),
+            });
+        }
+    }
+    Ok(inputs)
+}
+
+/// Adds the files of a folder, or those of the sample of ColliderML below it. Returns whether any
+/// were added.
+fn add_folder(path: &Path, inputs: &mut Inputs) -> Result<bool> {
+    let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let mut entries: Vec<PathBuf> =
+        entries.map_err(|source| failed(path, source))?.iter().map(fs::DirEntry::path).collect();
+    entries.sort();
+    let before = [inputs.files.len(), inputs.skipped.len()];
+    for entry in entries {
+        let stem = data_stem(&entry).filter(|_| entry.is_file());
+        if stem.as_deref().is_some_and(is_companion) || file_name(&entry).starts_with('.') {
+            continue;
+        }
+        // The name decides for some files; the header decides for all others.
+        if stem.is_some_and(|stem| stem.contains("spacepoint") || has_spacepoints(&entry)) {
+            inputs.files.push(entry);
+        } else {
+            inputs.skipped.push(entry);
+        }
+    }
+    if inputs.files.len() > before[0] {
+        return Ok(true);
+    }
+    match colliderml::below(path)?.filter(|hits| hits != path) {
+        Some(hits) => {
+            inputs.skipped.truncate(before[1]);
+            add_folder(&hits, inputs)
+        }
+        None => Ok(false),
+    }
+}
+
+/// Returns whether files with this name accompany spacepoints and hold none: truth, RoIs, and the
+/// other files of a TrackML event.
+fn is_companion(stem: &str) -> bool {
+    const NAMES: [&str; 3] = ["truth_vertices", "rois", "detectors"];
+    const ENDINGS: [&str; 5] = ["-rois", "-cells", "-particles", "-truth", "_particles"];
+    NAMES.contains(&stem) || ENDINGS.iter().any(|ending| stem.ends_with(ending))
+}
+
+/// Returns the name without `.csv`, `.csv.gz`, `.parquet` or `.root`, in lower case.
+fn data_stem(path: &Path) -> Option<String> {
+    let name = file_name(path).to_lowercase();
+    let stem = [".csv", ".csv.gz", ".parquet", ".root"].into_iter().find_map(|ending| name.strip_suffix(ending))?;
+    Some(stem.to_owned())
+}
