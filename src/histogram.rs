@@ -127,7 +127,7 @@ impl Cluster {
     const FAR: usize = 6;
 
     /// Of the peak with this middle bin of the only histogram.
-    fn of(histogram: &HistogramPair, middle: usize) -> Self {
+    fn find(histogram: &HistogramPair, middle: usize) -> Self {
         let each = PAIR_PARTS as usize;
         let mut parts = [0; Self::PARTS];
         // Bins beyond the histogram are empty.
@@ -209,7 +209,7 @@ impl pulp::NullaryFnOnce for EntrySum<'_> {
 impl Background {
     /// Of the `lowest` windows, of which there is one at least, of histograms of so many bins; all
     /// of them if there are no more. `sums` is memory.
-    pub(crate) fn of(histogram: &HistogramPair, bins: u32, lowest: u32, sums: &mut Vec<u32>) -> Self {
+    pub(crate) fn measure(histogram: &HistogramPair, bins: u32, lowest: u32, sums: &mut Vec<u32>) -> Self {
         let histograms = histogram.n.chunks(bins as usize);
         if lowest as usize >= histograms.len() * (bins as usize - 2) {
             // Each bin is in three windows, except at the ends.
@@ -270,7 +270,7 @@ impl Peak {
     /// `at` of all histograms.
     pub(crate) fn take(histogram: &mut HistogramPair, rank: u32, left: u32, at: usize) -> Self {
         let by_pt = !histogram.sectors[0].is_empty();
-        let cluster = if by_pt { Cluster::of(histogram, at + 1) } else { Cluster::default() };
+        let cluster = if by_pt { Cluster::find(histogram, at + 1) } else { Cluster::default() };
         let take = |words: &mut [u32]| {
             let taken = [words[at], words[at + 1], words[at + 2]];
             words[at..at + 3].fill(0);

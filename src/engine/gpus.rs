@@ -29,7 +29,7 @@ impl Gpus {
     #[expect(clippy::unused_async, reason = "a twin of `new_async`")]
     pub(crate) async fn new(gpus: Vec<Gpu>, search: &Search, options: &EngineOptions) -> Result<Self> {
         let engines = gpus.into_par_iter().map(|gpu| block_on(GpuEngine::new(gpu, search.clone(), options)));
-        Self::of(engines.collect::<Result<Vec<_>>>()?)
+        Self::from_engines(engines.collect::<Result<Vec<_>>>()?)
     }
 
     /// Builds the engines on the thread that polls.
@@ -38,10 +38,10 @@ impl Gpus {
         for gpu in gpus {
             engines.push(GpuEngine::new(gpu, search.clone(), options).await?);
         }
-        Self::of(engines)
+        Self::from_engines(engines)
     }
 
-    fn of(engines: Vec<GpuEngine>) -> Result<Self> {
+    fn from_engines(engines: Vec<GpuEngine>) -> Result<Self> {
         let mut engines = engines.into_iter();
         let Some(first) = engines.next() else {
             return Err(Error::Config { key: "engine", value: "no adapter".into(), reason: "was named".into() });
@@ -132,11 +132,11 @@ impl Gpus {
         batch: BatchView<'_>,
         results: &mut Results,
     ) -> Result<()> {
-        self.repeat_after_loss(|| self.dealt(worker).find_batch(batch, Helpers::NONE, results))
+        self.repeat_after_loss(|| self.engine_for(worker).find_batch(batch, Helpers::NONE, results))
     }
 
     /// The engine for the thread of this number.
-    fn dealt(&self, worker: usize) -> &GpuEngine {
+    fn engine_for(&self, worker: usize) -> &GpuEngine {
         let mut engines = self.iter().cycle().skip(worker % self.len()).take(self.len());
         engines.find(|engine| !engine.is_lost()).unwrap_or(&self.first)
     }

@@ -184,7 +184,7 @@ impl Find {
             note(&format!("warning: {warning}"));
         }
         if !self.progress.quiet {
-            note(&totals.told(start));
+            note(&totals.describe(start));
             noted.iter().for_each(|score| note(score));
         }
         skipped.finish()

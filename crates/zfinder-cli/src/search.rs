@@ -76,7 +76,7 @@ impl Totals {
     }
 
     /// Returns the totals as text.
-    pub(super) fn told(&self, start: Instant) -> String {
+    pub(super) fn describe(&self, start: Instant) -> String {
         let skipped = match self.errors {
             0 => String::new(),
             errors => format!(", {} skipped", counted(errors as usize, "error")),

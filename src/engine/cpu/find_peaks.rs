@@ -102,7 +102,7 @@ pub(crate) fn find_peaks(
     let PeakBuffers { windows, sums } = memory;
     let mut background = match background_windows {
         0 => Background::default(),
-        lowest => Background::of(histogram, bins.bins, lowest, sums),
+        lowest => Background::measure(histogram, bins.bins, lowest, sums),
     };
     let each = bins.bins as usize;
     let arch = Arch::new();

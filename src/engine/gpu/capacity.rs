@@ -41,7 +41,7 @@ impl Capacity {
     const WORK: f64 = 2e9;
     const WORK_SOFTWARE: f64 = 5e7;
 
-    pub(crate) fn of(gpu: &Gpu) -> Self {
+    pub(crate) fn new(gpu: &Gpu) -> Self {
         let limits = gpu.limits();
         let software = gpu.summary().kind == AdapterKind::Software;
         Self {
@@ -140,7 +140,7 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
-    /// As asked, else enough workgroups to fill the device, and no more, as far as the buffers hold
+    /// As requested, else enough workgroups to fill the device, and no more, as far as the buffers hold
     /// their histograms.
     pub(crate) fn new<'a, R: Real>(
         plans: impl Iterator<Item = &'a RoiPlan> + Clone,
@@ -148,7 +148,7 @@ impl Sharing {
         shape: &Shape,
     ) -> Self {
         let dispatches = dispatches(plans.clone(), capacity);
-        let RowSharing::Streamed { share: asked } = shape.pairs else {
+        let RowSharing::Streamed { share: requested } = shape.pairs else {
             return Self { pairs: shape.pairs, lanes_shift: 0, dispatches };
         };
         let all: u64 = plans.clone().map(|plan| plan.spacepoints as u64).sum();
@@ -156,8 +156,8 @@ impl Sharing {
         let has_triplets = shape.variant(Density::High).triplets != Triplets::Off;
         let least = if has_triplets { LEAST_SHARE_OF_TRIPLETS } else { LEAST_SHARE };
         let by_work = all.div_ceil(capacity.filling).clamp(u64::from(least), u64::from(MOST_SHARE)) as u32;
-        let mut share = asked.unwrap_or(by_work.next_multiple_of(least));
-        while asked.is_none() && share < MOST_SHARE {
+        let mut share = requested.unwrap_or(by_work.next_multiple_of(least));
+        while requested.is_none() && share < MOST_SHARE {
             let pairs = RowSharing::Streamed { share: Some(share) };
             let needs = plans.clone().map(|plan| BufferSizes::most(plan, shape, pairs)).reduce(BufferSizes::and);
             if needs.is_none_or(|needs| capacity.holds::<R>(&needs, shape)) {

@@ -68,7 +68,7 @@ impl<R: Real> TypedEngine<R> {
         };
         let checks = if options.checked { Checks::Checked } else { Checks::Trusted };
         let kernels = KernelSet::build(&gpu, &shape, compact.as_ref(), checks)?;
-        let mut capacity = Capacity::of(&gpu);
+        let mut capacity = Capacity::new(&gpu);
         if let Some(bytes) = options.most_buffer_bytes {
             capacity.buffer_bytes = capacity.buffer_bytes.min(bytes);
         }

@@ -24,7 +24,7 @@ type Make = (u32, u32, String, String);
 static LEARNT: Mutex<Vec<(Make, Precision, Rounding)>> = Mutex::new(Vec::new());
 
 /// Returns the corrections that make a device round as the CPU engine does.
-pub(crate) async fn of<R: Real>(gpu: &Gpu, precision: Precision) -> Result<Rounding> {
+pub(crate) async fn choose_rounding<R: Real>(gpu: &Gpu, precision: Precision) -> Result<Rounding> {
     let adapter = gpu.summary();
     let make: Make = (adapter.vendor, adapter.device, adapter.driver.clone(), adapter.backend.clone());
     let learnt = || LEARNT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,7 +35,8 @@ pub(crate) async fn of<R: Real>(gpu: &Gpu, precision: Precision) -> Result<Round
     let operands = operands::<R>(0, OPERANDS);
     let mut found = Rounding::Native;
     for rounding in [Rounding::Native, Rounding::Corrected] {
-        if wrong(&operands, &asked(gpu, &probe_rounding(precision), &[rounding.constant()], &operands).await?) == [0; 2]
+        if count_wrong(&operands, &run_probe(gpu, &probe_rounding(precision), &[rounding.constant()], &operands).await?)
+            == [0; 2]
         {
             found = rounding;
             break;
@@ -62,7 +63,7 @@ fn operands<R: Real>(first: u64, count: u64) -> Vec<[R; 2]> {
 }
 
 /// Runs the probe: quotients and square roots of the operands, as the device rounds them.
-async fn asked<R: Real, T: Pod>(
+async fn run_probe<R: Real, T: Pod>(
     gpu: &Gpu,
     source: &KernelSource,
     constants: &[(&str, f64)],
@@ -90,7 +91,7 @@ async fn asked<R: Real, T: Pod>(
 }
 
 /// How many operands have a quotient, and how many a root, other than the CPU's.
-fn wrong<R: Real>(operands: &[[R; 2]], rounded: &[[R; 2]]) -> [usize; 2] {
+fn count_wrong<R: Real>(operands: &[[R; 2]], rounded: &[[R; 2]]) -> [usize; 2] {
     // A root in f64 that is rounded to f32 is the root in f32.
     let root_of = |x: R| R::of(x.abs().to_f64().sqrt());
     operands.iter().zip(rounded).fold([0; 2], |[quotients, roots], (&[a, b], &[quotient, root])| {
@@ -125,9 +126,9 @@ mod tests {
             let operands = operands::<R>(first + (count - left), next);
             for (rounding, all) in [Rounding::Native, Rounding::Corrected].into_iter().zip(&mut all) {
                 let source = probe_rounding(precision);
-                let [quotients, roots] = wrong(
+                let [quotients, roots] = count_wrong(
                     &operands,
-                    &pollster::block_on(asked(gpu, &source, &[rounding.constant()], &operands)).expect("an answer"),
+                    &pollster::block_on(run_probe(gpu, &source, &[rounding.constant()], &operands)).expect("an answer"),
                 );
                 *all = [all[0] + quotients, all[1] + roots];
             }
@@ -186,7 +187,7 @@ mod tests {
             let one = R::of(1.0);
             let given = operands::<R>(0, 1 << 16);
             let made: Vec<[R; 2]> =
-                pollster::block_on(asked(gpu, &instead(precision, SUMS), &[], &given)).expect("an answer");
+                pollster::block_on(run_probe(gpu, &instead(precision, SUMS), &[], &given)).expect("an answer");
             let others = given
                 .iter()
                 .zip(&made)
@@ -247,7 +248,7 @@ mod tests {
                     (0..4_000).map(|i| (f64::from(tile * 1024 + i / 2 * 1024) - offset - f64::from(i % 2)) / scale);
                 let mut given: Vec<[R; 2]> = along.chain(edges).map(|x| [R::of(x), R::of(0.0)]).collect();
                 (given[0][1], given[1][1], given[2][1]) = (R::of(offset), R::of(f64::from(tile)), R::of(scale));
-                let made: Vec<[u32; 2]> = pollster::block_on(asked(gpu, &source, &[], &given)).expect("an answer");
+                let made: Vec<[u32; 2]> = pollster::block_on(run_probe(gpu, &source, &[], &given)).expect("an answer");
                 let mut in_tile = 0;
                 for (&[x, _], [steps, _]) in given.iter().zip(made) {
                     let place =
@@ -292,7 +293,7 @@ mod tests {
             let given: Vec<[R; 2]> =
                 (0..=40_000).map(|i| [R::of(f64::from(i) / 40_000.0 * FRAC_PI_2), R::of(0.0)]).collect();
             let made: Vec<[R; 2]> =
-                pollster::block_on(asked(gpu, &instead(precision, SINES), &[], &given)).expect("an answer");
+                pollster::block_on(run_probe(gpu, &instead(precision, SINES), &[], &given)).expect("an answer");
             let simd = pulp::Scalar::new();
             for (&[x, _], [square, sine]) in given.iter().zip(made) {
                 let mut wanted = [R::of(0.0)];
@@ -315,11 +316,11 @@ mod tests {
     fn a_wrong_last_digit_is_noticed() {
         let operands = operands::<f32>(0, 100);
         let right: Vec<[f32; 2]> = operands.iter().map(|&[a, b]| [a / b, b.abs().sqrt()]).collect();
-        assert_eq!(wrong(&operands, &right), [0, 0]);
+        assert_eq!(count_wrong(&operands, &right), [0, 0]);
         let mut other = right.clone();
         other[17][0] = other[17][0].next_up();
         other[18][1] = other[18][1].next_down();
-        assert_eq!(wrong(&operands, &other), [1, 1]);
+        assert_eq!(count_wrong(&operands, &other), [1, 1]);
         assert!(operands.iter().flatten().all(|x| x.is_finite() && x.abs() > 1e-8 && x.abs() < 64.0));
     }
 

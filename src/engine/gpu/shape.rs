@@ -93,7 +93,7 @@ impl Shape {
             weighting: config.weighting,
             extrapolation: config.extrapolation,
             several,
-            rounding: rounding::of::<R>(gpu, options.precision).await?,
+            rounding: rounding::choose_rounding::<R>(gpu, options.precision).await?,
         };
         let bins = config.z_bins(0.0, None)?.bins;
         let low = variant.at(Density::Low);

@@ -336,7 +336,7 @@ impl Evaluate {
             warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
         }
         if !self.progress.quiet {
-            note(&format!("{name}: {}", totals.told(start)));
+            note(&format!("{name}: {}", totals.describe(start)));
         }
         Ok(ConfigurationResult { engine: finder.description(), config, beam_spot, evaluation })
     }

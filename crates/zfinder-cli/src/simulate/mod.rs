@@ -155,7 +155,7 @@ impl Simulate {
         bar.finish_and_clear();
         sink.finish()?;
         if !self.quiet {
-            note(&totals.told(&simulation, start));
+            note(&totals.describe(&simulation, start));
         }
         Ok(())
     }
@@ -278,7 +278,7 @@ impl Totals {
         self.slices += made.iter().map(slices).sum::<f64>();
     }
 
-    fn told(&self, simulation: &Simulation, start: Instant) -> String {
+    fn describe(&self, simulation: &Simulation, start: Instant) -> String {
         let (rois, seconds) = (self.rois as f64, start.elapsed().as_secs_f64());
         format!(
             "{} in {}, seed {}: {}, mean {:.1}, and {:.1} slices of {SLICE_DEG} degrees; {seconds:.2} s, {:.0} RoIs a second",

@@ -122,7 +122,7 @@ impl Verify {
 
 impl VerifiedCase {
     /// Returns the engines with wrong answers, as text.
-    fn wrong(&self) -> impl Iterator<Item = String> {
+    fn mismatches(&self) -> impl Iterator<Item = String> {
         let wrong = self.engines.iter().filter(|engine| !engine.is_right);
         wrong.map(|engine| format!("{} in {}, {}", engine.engine, word(self.case), self.encoding))
     }
