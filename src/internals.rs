@@ -39,3 +39,14 @@ pub fn time_on_device<'a>(
 pub fn time_packing<'a>(finder: &ZFinder, batch: impl Into<BatchView<'a>>) -> Result<Option<f64>> {
     finder.time_packing(batch.into())
 }
+
+/// Describes how the GPU would search a batch, part by part: kernels in their order with their
+/// grids, shares of pairs, and bytes. The texts are for people. Returns `None` on other engines.
+/// With several GPUs, the first GPU's plan of the whole batch is described.
+///
+/// # Errors
+/// As [`ZFinder::find_batch`].
+#[cfg(feature = "gpu")]
+pub fn plan_parts<'a>(finder: &ZFinder, batch: impl Into<BatchView<'a>>) -> Result<Option<Vec<String>>> {
+    finder.plan_parts(batch.into())
+}

@@ -157,6 +157,15 @@ impl VertexColumns {
         pairs.clear();
     }
 
+    #[cfg(feature = "gpu")]
+    fn reserve(&mut self, count: usize) {
+        let Self { z_mm, z_error_mm, weight, pairs, rank, significance, background } = self;
+        for column in [z_mm, z_error_mm, weight, rank, significance, background] {
+            column.reserve(count);
+        }
+        pairs.reserve(count);
+    }
+
     fn append(&mut self, other: &Self, range: Range<usize>) {
         fn append<T: Copy>(own: &mut Vec<T>, other: &[T], range: &Range<usize>) {
             own.extend_from_slice(&other[range.clone()]);
@@ -236,6 +245,19 @@ impl Results {
         let (first, end) = (offsets[0], self.vertices.z_mm.len());
         self.offsets.extend(offsets[1..].iter().map(|offset| end + (offset - first)));
         self.vertices.append(&other.vertices, first..offsets[offsets.len() - 1]);
+    }
+
+    /// Makes room for more RoIs and vertices.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn reserve(&mut self, rois: usize, vertices: usize) {
+        self.event_id.reserve(rois);
+        self.roi_id.reserve(rois);
+        self.status.reserve(rois);
+        self.spacepoints.reserve(rois);
+        self.outside_window.reserve(rois);
+        self.is_fallback.reserve(rois);
+        self.offsets.reserve(rois);
+        self.vertices.reserve(vertices);
     }
 
     /// Sets which search answered the RoIs.

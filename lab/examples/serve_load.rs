@@ -343,10 +343,10 @@ fn stream_rate(finder: &ZFinder, batch: &RoiBatch, seconds: f64) -> Result<f64, 
         let (begin, mut rois) = (Instant::now(), 0);
         let mut spare = Vec::new();
         while begin.elapsed().as_secs_f64() < seconds {
-            let next = spare.pop().unwrap_or_else(|| batch.clone());
-            if let Some(answered) = stream.push(next)? {
+            let (next, results) = spare.pop().unwrap_or_else(|| (batch.clone(), Results::new()));
+            if let Some(answered) = stream.push_into(next, results)? {
                 rois += answered.batch.len();
-                spare.push(answered.batch);
+                spare.push((answered.batch, answered.results));
             }
         }
         for answered in stream.by_ref() {

@@ -141,6 +141,12 @@ impl Gpus {
         engines.find(|engine| !engine.is_lost()).unwrap_or(&self.first)
     }
 
+    /// Describes the plan of each part of a batch on the first GPU.
+    #[cfg(feature = "internals")]
+    pub(crate) fn plan_parts(&self, batch: BatchView<'_>) -> Result<Vec<String>> {
+        self.first.plan_parts(batch)
+    }
+
     /// Of the first.
     #[cfg(any(test, feature = "internals"))]
     pub(crate) fn time_on_device(&self, batch: BatchView<'_>, rounds: usize) -> Result<Option<DeviceTimes>> {

@@ -92,6 +92,14 @@ impl RunningEngine {
     }
 
     #[cfg(all(feature = "gpu", feature = "internals"))]
+    pub(super) fn plan_parts(&self, batch: BatchView<'_>) -> Result<Option<Vec<String>>> {
+        match self {
+            RunningEngine::Gpus(gpus) => gpus.plan_parts(batch).map(Some),
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => Ok(None),
+        }
+    }
+
+    #[cfg(all(feature = "gpu", feature = "internals"))]
     pub(super) fn time_on_device(&self, batch: BatchView<'_>, rounds: usize) -> Result<Option<DeviceTimes>> {
         match self {
             RunningEngine::Gpus(gpus) => gpus.time_on_device(batch, rounds),

@@ -235,6 +235,12 @@ impl ZFinder {
         Stream::start(options, devices, find)
     }
 
+    /// [`plan_parts`](crate::internals::plan_parts).
+    #[cfg(all(feature = "gpu", feature = "internals"))]
+    pub(crate) fn plan_parts(&self, batch: BatchView<'_>) -> Result<Option<Vec<String>>> {
+        self.core.engine.plan_parts(batch)
+    }
+
     /// [`time_on_device`](crate::internals::time_on_device).
     #[cfg(all(feature = "gpu", feature = "internals"))]
     pub(crate) fn time_on_device(&self, batch: BatchView<'_>, rounds: usize) -> Result<Option<DeviceTimes>> {

@@ -16,6 +16,7 @@ mod find;
 mod follow;
 mod histogram;
 mod input;
+mod inspect;
 mod key_values;
 mod options;
 mod output;
@@ -59,6 +60,7 @@ enum Command {
     Find(Box<find::Find>),
     Evaluate(Box<evaluate::Evaluate>),
     Histogram(Box<histogram::Histogram>),
+    Inspect(Box<inspect::Inspect>),
     Plot(plot::Plot),
     Simulate(Box<simulate::Simulate>),
     Adapters(adapters::Adapters),
@@ -90,6 +92,7 @@ pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             Command::Find(find) => find.run(),
             Command::Evaluate(evaluate) => evaluate.run(),
             Command::Histogram(histogram) => histogram.run(),
+            Command::Inspect(inspect) => inspect.run(),
             Command::Plot(plot) => plot.run(),
             Command::Adapters(adapters) => adapters.run(),
             Command::Bench(bench) => bench.run(),

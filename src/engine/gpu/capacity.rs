@@ -1,11 +1,9 @@
-//! How a batch is cut to fit the adapter, and how a part's pairs are shared out.
+//! How a batch is cut into parts that fit the adapter.
 
 use kernel_host::{AdapterKind, Gpu};
 
-use crate::config::Triplets;
-use crate::engine::gpu::buffer_sizes::{BufferSizes, MOST_SHARE};
-use crate::engine::gpu::shaders::Density;
-use crate::engine::gpu::shape::{RowSharing, Shape};
+use crate::engine::gpu::buffer_sizes::BufferSizes;
+use crate::engine::gpu::shape::Shape;
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
 
@@ -53,7 +51,7 @@ impl Capacity {
         }
     }
 
-    fn holds<R: Real>(&self, needs: &BufferSizes, shape: &Shape) -> bool {
+    pub(crate) fn holds<R: Real>(&self, needs: &BufferSizes, shape: &Shape) -> bool {
         // Places in buffers are numbered in 32 bits.
         needs.bytes::<R>(shape).iter().all(|&bytes| bytes <= self.buffer_bytes.min(u64::from(u32::MAX)))
             && needs.rois <= self.workgroups
@@ -61,18 +59,6 @@ impl Capacity {
             && needs.rows <= self.workgroups * self.workgroups
     }
 }
-
-/// The smallest share. Below it, filling a row costs less than summing it (measured on an H200).
-const LEAST_SHARE: u32 = 128;
-/// The same where third spacepoints are searched, which takes longer than summing (measured on an
-/// H100: lab/records/2026-11-26-one-straight-path.md).
-const LEAST_SHARE_OF_TRIPLETS: u32 = 32;
-
-/// Threads that share a spacepoint's partners where a small share leaves them idle.
-const MOST_LANES: u32 = 8;
-
-/// Each dispatch of find_z has its own params and bind group.
-const MOST_DISPATCHES: u32 = 64;
 
 /// About the bytes that an RoI by itself takes on the device.
 pub(crate) fn bytes_of<R: Real>(plan: &RoiPlan, shape: &Shape) -> u64 {
@@ -125,63 +111,7 @@ pub(crate) fn cut<R: Real>(
 }
 
 /// About how many pairs of neighbouring slices an RoI has, if its spacepoints are spread evenly.
-fn work_of(plan: &RoiPlan) -> f64 {
+pub(crate) fn work_of(plan: &RoiPlan) -> f64 {
     let count = plan.spacepoints as f64;
     count * (1.0 + count * f64::from(plan.slices.min(3)) / f64::from(plan.slices))
 }
-
-/// How find_z's work is shared out in a part.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sharing {
-    pub(crate) pairs: RowSharing,
-    /// log2 of the threads that share a spacepoint's partners.
-    pub(crate) lanes_shift: u32,
-    pub(crate) dispatches: u32,
-}
-
-impl Sharing {
-    /// As requested, else enough workgroups to fill the device, and no more, as far as the buffers hold
-    /// their histograms.
-    pub(crate) fn new<'a, R: Real>(
-        plans: impl Iterator<Item = &'a RoiPlan> + Clone,
-        capacity: &Capacity,
-        shape: &Shape,
-    ) -> Self {
-        let dispatches = dispatches(plans.clone(), capacity);
-        let RowSharing::Streamed { share: requested } = shape.pairs else {
-            return Self { pairs: shape.pairs, lanes_shift: 0, dispatches };
-        };
-        let all: u64 = plans.clone().map(|plan| plan.spacepoints as u64).sum();
-        let size = shape.find_z(shape.method(plans.clone()).density());
-        let has_triplets = shape.variant(Density::High).triplets != Triplets::Off;
-        let least = if has_triplets { LEAST_SHARE_OF_TRIPLETS } else { LEAST_SHARE };
-        let by_work = all.div_ceil(capacity.filling).clamp(u64::from(least), u64::from(MOST_SHARE)) as u32;
-        let mut share = requested.unwrap_or(by_work.next_multiple_of(least));
-        while requested.is_none() && share < MOST_SHARE {
-            let pairs = RowSharing::Streamed { share: Some(share) };
-            let needs = plans.clone().map(|plan| BufferSizes::most(plan, shape, pairs)).reduce(BufferSizes::and);
-            if needs.is_none_or(|needs| capacity.holds::<R>(&needs, shape)) {
-                break;
-            }
-            share = (share * 2).min(MOST_SHARE);
-        }
-        // Threads that a small share leaves idle help with its spacepoints' partners.
-        let idle = (size.threads / share).clamp(1, MOST_LANES);
-        // So do more of them where partners are many.
-        let partners = (plans.map(work_of).sum::<f64>() / all.max(1) as f64) as u32;
-        let wanted = (partners / size.partners_a_lane).clamp(1, size.most_lanes);
-        let lanes_shift = idle.max(wanted).ilog2();
-        Self { pairs: RowSharing::Streamed { share: Some(share) }, lanes_shift, dispatches }
-    }
-}
-
-/// Dispatches of find_z: a part has little work or is one RoI, whose spacepoints may all lie in one
-/// slice.
-fn dispatches<'a>(plans: impl Iterator<Item = &'a RoiPlan>, capacity: &Capacity) -> u32 {
-    let most = plans.map(|plan| 0.5 * (plan.spacepoints as f64).powi(2)).fold(0.0, f64::max);
-    ((most / capacity.work).ceil() as u32).clamp(1, MOST_DISPATCHES)
-}
-
-#[cfg(test)]
-#[path = "capacity_tests.rs"]
-mod tests;

@@ -130,7 +130,8 @@ impl<R: Real> TypedEngine<R> {
         let shape = self.shape.with_peaks(self.search.config.first_peaks());
         let planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin, shape };
         let mut rounds = vec![(planned, (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect::<Vec<_>>())];
-        let mut answers = Answers::default();
+        // Answers that come in the order of the batch stay in the memory of the caller.
+        let mut answers = Answers::new(results, plans.len(), self.search.config.peaks as usize);
         while let Some((planned, rois)) = rounds.pop() {
             self.find_round(planned, rois, &mut answers).await?;
             let too_far = std::mem::take(&mut answers.too_far);
@@ -143,8 +144,20 @@ impl<R: Real> TypedEngine<R> {
                 rounds.push((Planned { shape: self.shape.with_peaks(peaks), ..planned }, with_more_peaks));
             }
         }
-        answers.append_in_order(&plans, results);
+        answers.finish(&plans, results);
         Ok(())
+    }
+
+    /// Plans a batch, and describes the plan of each part.
+    #[cfg(feature = "internals")]
+    pub(super) fn plan_parts(&self, batch: BatchView<'_>) -> Result<Vec<String>> {
+        let plans = self.plan(batch, Helpers::NONE)?;
+        let shape = self.shape.with_peaks(self.search.config.first_peaks());
+        let (encoding, waiting, helpers, spin) = (self.encoding(), Waiting::Blocking, Helpers::NONE, Duration::ZERO);
+        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin, shape };
+        let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
+        let cut = capacity::cut::<R>(&plans, &wanted, self.packed_bytes(encoding), &self.capacity, &shape);
+        cut.parts.iter().map(|rois| Ok(self.plan_part(planned, rois)?.to_string())).collect()
     }
 
     /// Searches RoIs of a batch in one encoding, in parts for which there is memory.

@@ -7,8 +7,8 @@ mod buffer_sizes;
 mod capacity;
 mod engine;
 mod kernels;
-mod layout;
 mod part;
+mod part_plan;
 mod rounding;
 mod shaders;
 mod shape;
@@ -111,6 +111,12 @@ impl GpuEngine {
 
     pub(crate) async fn find_batch_async(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         typed!(self, engine => engine.find_batch(batch, Waiting::Async, Helpers::Pool, results).await)
+    }
+
+    /// Describes the plan of each part of a batch.
+    #[cfg(feature = "internals")]
+    pub(crate) fn plan_parts(&self, batch: BatchView<'_>) -> Result<Vec<String>> {
+        typed!(self, engine => engine.plan_parts(batch))
     }
 
     #[cfg(any(test, feature = "internals"))]

@@ -7,9 +7,8 @@ use rayon::prelude::*;
 
 use crate::batch_view::BatchView;
 use crate::engine::encoding::Lossless;
-use crate::engine::gpu::capacity::Sharing;
-use crate::engine::gpu::kernels::{Dispatch, dispatches};
-use crate::engine::gpu::layout::{Layout, Regions};
+use crate::engine::gpu::kernels::KernelName;
+use crate::engine::gpu::part_plan::{Dispatch, PartPlan};
 use crate::engine::gpu::shape::Shape;
 use crate::engine::gpu::typed_engine::TypedEngine;
 use crate::engine::gpu::workspace::Workspace;
@@ -69,6 +68,14 @@ pub(super) struct Answers {
 }
 
 impl Answers {
+    /// Makes room for so many RoIs, in the memory of results if they are empty.
+    pub(super) fn new(results: &mut Results, rois: usize, peaks: usize) -> Self {
+        let own = if results.is_empty() { std::mem::take(results) } else { Results::new() };
+        let mut answers = Self { rois: Vec::with_capacity(rois), results: own, ..Self::default() };
+        answers.results.reserve(rois, rois * peaks.min(MOST_RESERVED));
+        answers
+    }
+
     /// Appends the answers of another thread.
     pub(super) fn append(&mut self, other: Self) {
         self.rois.extend(other.rois);
@@ -79,8 +86,13 @@ impl Answers {
 
     /// Appends the answers to `results`, in the order of the batch. An RoI without an answer has
     /// nothing to search.
-    pub(super) fn append_in_order(&self, plans: &[RoiPlan], results: &mut Results) {
+    pub(super) fn finish(self, plans: &[RoiPlan], results: &mut Results) {
         const NONE: usize = usize::MAX;
+        if results.is_empty() && self.rois.len() == plans.len() && self.rois.is_sorted() {
+            *results = self.results;
+            return;
+        }
+        results.reserve(plans.len(), self.results.vertices().len());
         let mut rows = vec![NONE; plans.len()];
         self.rois.iter().enumerate().for_each(|(row, &roi)| rows[roi] = row);
         let mut roi = 0;
@@ -107,8 +119,8 @@ impl<R: Real> TypedEngine<R> {
         rois: &[usize],
         has_another: bool,
     ) -> Result<Submitted<'_, R>> {
-        let (mut layout, regions) = self.layout(planned, rois);
-        let make_room = |w: &mut Workspace<R>| w.make_room(&self.gpu, &layout, regions, self.direct_bytes);
+        let mut plan = self.plan_part(planned, rois)?;
+        let make_room = |w: &mut Workspace<R>| w.make_room(&self.gpu, &plan, self.direct_bytes);
         let new = || self.new_workspace();
         let room = self.workspaces.reserve(planned.waiting, has_another, new, make_room, is_out_of_memory).await?;
         let (mut workspace, view) = match room {
@@ -116,10 +128,10 @@ impl<R: Real> TypedEngine<R> {
             Reserved::Later => return Ok(Submitted::Later),
             Reserved::Full(error) => return Ok(Submitted::TooLarge(error)),
         };
-        let packed = self.pack(planned, view, &mut layout, regions, rois);
+        let packed = self.pack(planned, view, &mut plan, rois);
         let mut encoder = self.gpu.encoder("zfinder");
         self.begin(&mut encoder, &mut workspace)?;
-        self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, None)?;
+        self.encode(&mut encoder, &mut workspace, &plan, None)?;
         let submission = self.gpu.submit(encoder)?;
         Ok(Submitted::InFlight(InFlight { rois: rois.to_vec(), packed, workspace, submission }))
     }
@@ -131,19 +143,18 @@ impl<R: Real> TypedEngine<R> {
         planned: Planned<'_>,
         workspace: &mut Workspace<R>,
         rois: &[usize],
-    ) -> Result<Layout<R>> {
-        let (mut layout, regions) = self.layout(planned, rois);
-        let view = workspace.make_room(&self.gpu, &layout, regions, self.direct_bytes)?;
-        self.pack(planned, view, &mut layout, regions, rois);
-        Ok(layout)
+    ) -> Result<PartPlan<R>> {
+        let mut plan = self.plan_part(planned, rois)?;
+        let view = workspace.make_room(&self.gpu, &plan, self.direct_bytes)?;
+        self.pack(planned, view, &mut plan, rois);
+        Ok(plan)
     }
 
-    fn layout(&self, planned: Planned<'_>, rois: &[usize]) -> (Layout<R>, Regions) {
+    pub(super) fn plan_part(&self, planned: Planned<'_>, rois: &[usize]) -> Result<PartPlan<R>> {
         let plans = rois.iter().map(|&roi| &planned.plans[roi]);
-        let sharing = Sharing::new::<R>(plans.clone(), &self.capacity, &planned.shape);
-        let layout = Layout::new(&self.search, &planned.shape, sharing, plans);
-        let regions = layout.regions(self.packed_bytes(planned.encoding));
-        (layout, regions)
+        let form = (planned.encoding, self.packed_bytes(planned.encoding));
+        let sum_threads = || Ok(self.kernels.get(&self.gpu, KernelName::SumHistos)?.workgroup_size("sum_histos")[0]);
+        PartPlan::new(&self.search, &planned.shape, &self.capacity, form, plans, sum_threads)
     }
 
     /// Writes a part to where it is staged.
@@ -151,12 +162,11 @@ impl<R: Real> TypedEngine<R> {
         &self,
         planned: Planned<'_>,
         mut view: UploadView<u32>,
-        layout: &mut Layout<R>,
-        regions: Regions,
+        plan: &mut PartPlan<R>,
         rois: &[usize],
     ) -> Vec<PackSummary> {
         let bytes = self.packed_bytes(planned.encoding);
-        let header_words = regions.spacepoints as usize / 4;
+        let header_words = plan.regions.spacepoints as usize / 4;
         let words = rois.iter().map(|&roi| planned.plans[roi].spacepoints * bytes / 4);
         let mut parts = view.parts(std::iter::once(header_words).chain(words)).into_iter();
         let mut header = parts.next().expect("the first length is the header's");
@@ -174,19 +184,19 @@ impl<R: Real> TypedEngine<R> {
             debug_assert!(fits, "a part has room for all spacepoints of its RoI");
             packed
         };
-        let few = layout.needs.spacepoints < PARALLEL_PACKING || rois.len() == 1;
+        let few = plan.needs.spacepoints < PARALLEL_PACKING || rois.len() == 1;
         let parts: Vec<_> = parts.zip(rois).collect();
         let packed: Vec<PackSummary> = match planned.helpers {
             _ if few => parts.into_iter().map(pack).collect(),
             Helpers::Pool => parts.into_par_iter().with_min_len(rois.len() / 64 + 1).map(pack).collect(),
             Helpers::Threads(threads) => in_threads(parts, threads, pack),
         };
-        for (roi, packed) in layout.rois.iter_mut().zip(&packed) {
+        for (roi, packed) in plan.rois.iter_mut().zip(&packed) {
             if packed.kept == 0 {
                 R::leave_out(roi);
             }
         }
-        let fits = header.write(&layout.header(&regions));
+        let fits = header.write(&plan.header());
         debug_assert!(fits, "the header has the room that it asked for");
         packed
     }
@@ -206,16 +216,14 @@ impl<R: Real> TypedEngine<R> {
     pub(super) fn encode(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        encoding: Encoding,
         workspace: &mut Workspace<R>,
-        layout: &Layout<R>,
+        plan: &PartPlan<R>,
         timer: Option<&mut Timer>,
     ) -> Result<()> {
-        self.clear(encoder, workspace, layout)?;
-        let dispatches = dispatches(layout, encoding, &self.kernels, &self.gpu)?;
+        self.clear(encoder, workspace, plan)?;
         match timer {
             Some(timer) => {
-                for stage in dispatches.chunk_by(|a, b| a.kernel == b.kernel) {
+                for stage in plan.dispatches.chunk_by(|a, b| a.kernel == b.kernel) {
                     let name = stage[0].kernel.stage();
                     let timestamp_writes = timer.pass(name);
                     let descriptor = wgpu::ComputePassDescriptor { label: Some(name), timestamp_writes };
@@ -224,11 +232,11 @@ impl<R: Real> TypedEngine<R> {
             }
             None => {
                 let pass = &mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-                self.dispatch_all(pass, workspace, &dispatches)?;
+                self.dispatch_all(pass, workspace, &plan.dispatches)?;
             }
         }
         if !workspace.direct {
-            workspace.results.copy_from(encoder, &workspace.peaks, layout.peaks())?;
+            workspace.results.copy_from(encoder, &workspace.peaks, plan.peaks())?;
         }
         Ok(())
     }
@@ -238,11 +246,11 @@ impl<R: Real> TypedEngine<R> {
         &self,
         encoder: &mut wgpu::CommandEncoder,
         workspace: &Workspace<R>,
-        layout: &Layout<R>,
+        plan: &PartPlan<R>,
     ) -> Result<()> {
-        if layout.variant.several {
-            let sums = layout.rois.len() * size_of::<Sums>();
-            encoder.clear_buffer(workspace.totals.raw()?, 0, Some(4 * layout.total_words() as u64));
+        if plan.variant.several {
+            let sums = plan.rois.len() * size_of::<Sums>();
+            encoder.clear_buffer(workspace.totals.raw()?, 0, Some(4 * plan.total_words() as u64));
             encoder.clear_buffer(workspace.sums.raw()?, 0, Some(sums as u64));
         }
         Ok(())
@@ -308,6 +316,9 @@ impl<R: Real> TypedEngine<R> {
         Ok(())
     }
 }
+
+/// Vertices of an RoI for which there is room from the beginning.
+const MOST_RESERVED: usize = 8;
 
 /// Spacepoints of a part that are worth more than one thread.
 const PARALLEL_PACKING: u64 = 1 << 16;

@@ -134,7 +134,7 @@ mod tests {
             }
             left -= next;
         }
-        let learnt = pollster::block_on(of::<R>(gpu, precision)).expect("an answer");
+        let learnt = pollster::block_on(choose_rounding::<R>(gpu, precision)).expect("an answer");
         let [native, corrected] = all;
         eprintln!(
             "{} {precision:?}: {learnt:?}; of {count}, wrong quotients and roots natively {native:?}, corrected {corrected:?}",
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn a_device_that_computes_nothing_is_left_alone() {
         let gpu = Gpu::noop().expect("wgpu's noop backend");
-        assert_eq!(pollster::block_on(of::<f32>(&gpu, Precision::F32)).ok(), Some(Rounding::Native));
+        assert_eq!(pollster::block_on(choose_rounding::<f32>(&gpu, Precision::F32)).ok(), Some(Rounding::Native));
         gpu.wait_spinning(&gpu.submit(gpu.encoder("nothing")).expect("nothing"), Duration::ZERO).expect("no wait");
     }
 }

@@ -6,7 +6,7 @@ use crate::config::{Triplets, Weighting};
 use crate::engine::gpu::rounding;
 use crate::engine::gpu::shaders::{Density, Pairing, Variant};
 use crate::engine::gpu::sizes::{CellTile, FindZSize, WalkSize};
-use crate::engine::plan::{RoiPlan, Search};
+use crate::engine::plan::Search;
 use crate::engine::real::Real;
 use crate::error::Result;
 use crate::options::EngineOptions;
@@ -70,10 +70,6 @@ pub(crate) struct Shape {
     pub(crate) per_slice: bool,
 }
 
-/// Most RoIs that are walked in one workgroup each, if they fit. More RoIs fill the device better
-/// in stages (measured on an H200).
-const WALKED_ROIS: usize = 256;
-
 impl Shape {
     pub(crate) async fn new<R: Real>(gpu: &Gpu, search: &Search, options: &EngineOptions) -> Result<Self> {
         let config = &search.config;
@@ -127,18 +123,5 @@ impl Shape {
 
     pub(crate) fn cell_tile(&self, density: Density) -> CellTile {
         self.cell_tiles[density as usize]
-    }
-
-    /// How these RoIs are searched: the one place where it is decided.
-    pub(crate) fn method<'a>(&self, plans: impl Iterator<Item = &'a RoiPlan> + Clone) -> SearchMethod {
-        let fits = |walk: WalkSize| {
-            let cells = |plan: &RoiPlan| self.variant(Density::Low).pairing.cells_of(self.layers, plan.slices);
-            plans.clone().all(|plan| walk.holds(plan, cells(plan)))
-        };
-        if plans.clone().count() <= WALKED_ROIS && self.walk.is_some_and(fits) {
-            return SearchMethod::Walk;
-        }
-        let is_low = plans.clone().all(|plan| plan.spacepoints <= CellTile::FEW as usize);
-        SearchMethod::Stages(if is_low { Density::Low } else { Density::High })
     }
 }

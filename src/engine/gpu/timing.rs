@@ -7,14 +7,14 @@ use kernel_host::{AdapterKind, Instant, Timer, Waiting};
 use crate::batch_view::BatchView;
 use crate::engine::encoding::Lossless;
 use crate::engine::gpu::capacity::{self, Capacity};
-use crate::engine::gpu::layout::Layout;
 use crate::engine::gpu::part::Planned;
+use crate::engine::gpu::part_plan::PartPlan;
 use crate::engine::gpu::typed_engine::TypedEngine;
 use crate::engine::gpu::workspace::Workspace;
 use crate::engine::real::Real;
 use crate::engine::threads::Helpers;
 use crate::error::Result;
-use crate::options::{DeviceTimes, Encoding};
+use crate::options::DeviceTimes;
 
 /// Times that a batch is searched in a row where only the device is timed.
 const IN_A_ROW: usize = 4;
@@ -35,7 +35,7 @@ impl<R: Real> TypedEngine<R> {
         let cut = capacity::cut::<R>(&plans, &wanted, bytes, &capacity, &shape);
         let Some(rois) = cut.parts.into_iter().next() else { return Ok(None) };
         let mut workspace = self.workspaces.take(|| self.new_workspace());
-        let layout = self.upload(planned, &mut workspace, &rois)?;
+        let plan = self.upload(planned, &mut workspace, &rois)?;
         let mut encoder = self.gpu.encoder("upload");
         self.begin(&mut encoder, &mut workspace)?;
         let submission = self.gpu.submit(encoder)?;
@@ -45,12 +45,12 @@ impl<R: Real> TypedEngine<R> {
         // itself again.
         let start = Instant::now();
         while self.gpu.summary().kind != AdapterKind::Software && start.elapsed() < WARM_UP {
-            self.search_resident(planned.encoding, &mut workspace, &layout)?;
+            self.search_resident(&mut workspace, &plan)?;
         }
         let mut times = DeviceTimes { rois: rois.len(), bytes: workspace.regions.end, ..DeviceTimes::default() };
         if let Some(mut timer) = Timer::new(&self.gpu, 4) {
             let mut encoder = self.gpu.encoder("stages");
-            self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, Some(&mut timer))?;
+            self.encode(&mut encoder, &mut workspace, &plan, Some(&mut timer))?;
             timer.resolve(&mut encoder)?;
             let submission = self.gpu.submit(encoder)?;
             let each = |(name, time): (String, Duration)| (name, time.as_secs_f64() / rois.len() as f64);
@@ -58,7 +58,7 @@ impl<R: Real> TypedEngine<R> {
         }
         for _ in 0..rounds {
             let start = Instant::now();
-            self.search_resident(planned.encoding, &mut workspace, &layout)?;
+            self.search_resident(&mut workspace, &plan)?;
             times.resident.push(start.elapsed().as_secs_f64() / (IN_A_ROW * rois.len()) as f64);
         }
         workspace.give_back();
@@ -66,11 +66,11 @@ impl<R: Real> TypedEngine<R> {
     }
 
     /// Searches a part that the device has, [`IN_A_ROW`] times, and waits.
-    fn search_resident(&self, encoding: Encoding, workspace: &mut Workspace<R>, layout: &Layout<R>) -> Result<()> {
+    fn search_resident(&self, workspace: &mut Workspace<R>, plan: &PartPlan<R>) -> Result<()> {
         let mut submission = None;
         for _ in 0..IN_A_ROW {
             let mut encoder = self.gpu.encoder("resident");
-            self.encode(&mut encoder, encoding, workspace, layout, None)?;
+            self.encode(&mut encoder, workspace, plan, None)?;
             submission = Some(self.gpu.submit(encoder)?);
         }
         if let Some(submission) = submission {

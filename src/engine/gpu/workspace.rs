@@ -5,8 +5,8 @@ use kernel_host::wgpu::{self, BufferUsages};
 use kernel_host::{BindGroupSlot, Buffer, Error as GpuError, Gpu, Readback, Upload, UploadView};
 
 use crate::engine::gpu::buffer_sizes::ALIGNMENT;
-use crate::engine::gpu::kernels::{Dispatch, GROUPS, KernelName, ROWS_IN_GROUPS};
-use crate::engine::gpu::layout::{Layout, Regions};
+use crate::engine::gpu::kernels::KernelName;
+use crate::engine::gpu::part_plan::{Dispatch, GROUPS, PartPlan, ROWS_IN_GROUPS, Regions};
 use crate::engine::gpu::shape::SearchMethod;
 use crate::engine::real::Real;
 use crate::engine::records::Peak;
@@ -91,17 +91,12 @@ impl<R: Real> Workspace<R> {
 
     /// Makes room for a part; where it is to be staged. Of up to `direct_bytes`, shaders read it
     /// there.
-    pub(crate) fn make_room(
-        &mut self,
-        gpu: &Gpu,
-        layout: &Layout<R>,
-        regions: Regions,
-        direct_bytes: u64,
-    ) -> Result<UploadView<u32>> {
+    pub(crate) fn make_room(&mut self, gpu: &Gpu, plan: &PartPlan<R>, direct_bytes: u64) -> Result<UploadView<u32>> {
+        let regions = plan.regions;
         self.direct = regions.end <= direct_bytes;
         self.regions = regions;
-        let is_walked = layout.method == SearchMethod::Walk;
-        let (several, needs) = (layout.variant.several, &layout.needs);
+        let is_walked = plan.method == SearchMethod::Walk;
+        let (several, needs) = (plan.variant.several, &plan.needs);
         let sorted = if is_walked { 1 } else { needs.spacepoints as usize };
         // Bind groups would keep buffers that are to be replaced.
         let mut enough = true;
@@ -119,19 +114,19 @@ impl<R: Real> Workspace<R> {
             cells: needs.cell_words as usize,
             points: sorted,
             beside: sorted,
-            histograms: layout.row_words().max(1),
-            partials: if layout.sums_in_two_stages() {
-                (needs.partial_rows * 2 * u64::from(layout.params.row_bins)) as usize
+            histograms: plan.row_words().max(1),
+            partials: if plan.sums_in_two_stages() {
+                (needs.partial_rows * 2 * u64::from(plan.params.row_bins)) as usize
             } else {
                 1
             },
-            totals: if is_walked { 1 } else { layout.total_words() },
+            totals: if is_walked { 1 } else { plan.total_words() },
             windows: if several { needs.totals as usize } else { 1 },
-            sums: if several { layout.rois.len() } else { 1 },
-            peaks: layout.peaks(),
-            status: layout.rois.len(),
+            sums: if several { plan.rois.len() } else { 1 },
+            peaks: plan.peaks(),
+            status: plan.rois.len(),
         }
-        self.results.reserve(gpu, layout.peaks())?;
+        self.results.reserve(gpu, plan.peaks())?;
         Ok(self.staging.map(gpu, regions.end as usize / 4)?)
     }
 

@@ -93,7 +93,7 @@ impl Verify {
         } else {
             writeln!(out, "{}", table(&all).trim_fmt())?;
         }
-        let wrong: Vec<String> = all.iter().flat_map(VerifiedCase::wrong).collect();
+        let wrong: Vec<String> = all.iter().flat_map(VerifiedCase::mismatches).collect();
         if !wrong.is_empty() {
             return Err(Failure::wrong_answer(format!("other answers than the published ones: {}", wrong.join("; "))));
         }

@@ -28,7 +28,7 @@ impl SplitMix {
 }
 
 /// RoIs, each a fifth of a radian wide, of a batch that takes the four stages, and of one that one
-/// kernel searches (`Shape::method`).
+/// kernel searches (`choose_method`).
 const LOW: u64 = 300;
 const WALKED: u64 = 24;
 /// Full circles, and collisions in each.

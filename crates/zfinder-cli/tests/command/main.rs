@@ -8,6 +8,7 @@ mod evaluate;
 mod find;
 mod formats;
 mod heavy_ions;
+mod inspect;
 mod messages;
 mod objects;
 mod outputs;

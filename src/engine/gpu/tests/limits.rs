@@ -214,8 +214,9 @@ fn work_beyond_a_dispatch_is_split() {
             let mut answers = [f64::INFINITY, 2e5, 1.0].map(|work| {
                 engine.capacity.work = work;
                 let sharing = |i| {
-                    let plan = engine.search.plan(batch.roi(i)).expect("a plan");
-                    Sharing::new::<f32>([plan].iter(), &engine.capacity, &engine.shape).dispatches
+                    let plans = [engine.search.plan(batch.roi(i)).expect("a plan")];
+                    let method = choose_method(&engine.shape, plans.iter());
+                    Sharing::new::<f32>(method, plans.iter(), &engine.capacity, &engine.shape).dispatches
                 };
                 let dispatches = [sharing(0), sharing(1)];
                 let answer = engine.answers(&batch);

@@ -20,10 +20,10 @@ use super::*;
 use crate::config::{Config, Extrapolation, Neighbours, Preset, Triplets, Weighting};
 use crate::detector::Detector;
 use crate::engine::encoding::{Compact, Lossless};
-use crate::engine::gpu::capacity::{self, Sharing};
-use crate::engine::gpu::kernels::{Dispatch, KernelName, dispatches};
-use crate::engine::gpu::layout::Layout;
+use crate::engine::gpu::capacity;
+use crate::engine::gpu::kernels::KernelName;
 use crate::engine::gpu::part::Planned;
+use crate::engine::gpu::part_plan::{Dispatch, PartPlan, Sharing, choose_method};
 use crate::engine::gpu::shaders::Density;
 use crate::engine::gpu::shaders::Pairing;
 use crate::engine::gpu::shape::{RowSharing, SearchMethod};
@@ -229,7 +229,7 @@ fn rings_of_single_neighbours_are_gone_round_once() {
             for (density, batch) in &batches {
                 let place = format!("{}, slices of {degrees} degrees, {density:?}", adapter.name);
                 let stages = engine.stages(batch).unwrap_or_else(|error| panic!("{place}: {error}"));
-                assert_eq!(stages.layout.method, SearchMethod::Stages(*density), "{place}");
+                assert_eq!(stages.part.method, SearchMethod::Stages(*density), "{place}");
                 check_stages::<f32, FixedPoint>(&place, &engine, &stages);
             }
         }

@@ -28,7 +28,7 @@ pub(super) enum Moment {
 
 /// Every stage's output.
 pub(super) struct Readbacks<R: Real> {
-    pub(super) layout: Layout<R>,
+    pub(super) part: PartPlan<R>,
     /// The RoIs that were searched, and their spacepoints as the stages are to see them.
     pub(super) planned: Vec<(RoiPlan, Vec<R::Spacepoint>)>,
     pub(super) cells: Vec<u32>,
@@ -86,7 +86,7 @@ impl<R: Real> TypedEngine<R> {
     pub(super) fn stages_with(
         &mut self,
         batch: &RoiBatch,
-        write: impl FnMut(Moment, &mut Workspace<R>, &Layout<R>) -> Result<()>,
+        write: impl FnMut(Moment, &mut Workspace<R>, &PartPlan<R>) -> Result<()>,
     ) -> Result<Readbacks<R>> {
         let room = self.shape.walk.take();
         let stages = self.four_stages(batch, write);
@@ -97,7 +97,7 @@ impl<R: Real> TypedEngine<R> {
     fn four_stages(
         &self,
         batch: &RoiBatch,
-        mut write: impl FnMut(Moment, &mut Workspace<R>, &Layout<R>) -> Result<()>,
+        mut write: impl FnMut(Moment, &mut Workspace<R>, &PartPlan<R>) -> Result<()>,
     ) -> Result<Readbacks<R>> {
         let (batch, waiting, helpers) = (batch.into(), Waiting::Blocking, Helpers::Pool);
         let plans = self.plan(batch, helpers)?;
@@ -126,16 +126,16 @@ impl<R: Real> TypedEngine<R> {
         let decoded: Vec<_> = decoded.collect();
         // Used ones hold the leavings of other cases, which must not matter.
         let mut workspace = self.workspaces.take(|| self.new_workspace());
-        let layout = self.upload(planned, &mut workspace, rois)?;
-        write(Moment::AfterUpload, &mut workspace, &layout)?;
+        let part = self.upload(planned, &mut workspace, rois)?;
+        write(Moment::AfterUpload, &mut workspace, &part)?;
         let mut encoder = self.gpu.encoder("stages");
         self.begin(&mut encoder, &mut workspace)?;
-        self.clear(&mut encoder, &workspace, &layout)?;
-        let rois = layout.rois.len();
-        let (cell_words, spacepoints) = (layout.needs.cell_words as usize, layout.needs.spacepoints as usize);
-        let (rows, words) = (layout.row_words(), layout.total_words());
+        self.clear(&mut encoder, &workspace, &part)?;
+        let rois = part.rois.len();
+        let (cell_words, spacepoints) = (part.needs.cell_words as usize, part.needs.spacepoints as usize);
+        let (rows, words) = (part.row_words(), part.total_words());
         let gpu = &self.gpu;
-        let all = dispatches(&layout, encoding, &self.kernels, gpu).expect("kernels");
+        let all = &part.dispatches;
         let of_find_z =
             |dispatch: &Dispatch| matches!(dispatch.kernel, KernelName::SliceSpacepoints(..) | KernelName::FindZ(_));
         let pairs_end = all.iter().take_while(|dispatch| of_find_z(dispatch)).count();
@@ -145,7 +145,7 @@ impl<R: Real> TypedEngine<R> {
         let beside = copy(gpu, &mut encoder, &workspace.beside, spacepoints)?;
         // Writes to a buffer take effect before later submissions.
         gpu.submit(encoder)?;
-        write(Moment::AfterFindZ, &mut workspace, &layout)?;
+        write(Moment::AfterFindZ, &mut workspace, &part)?;
         let mut encoder = gpu.encoder("the other stages");
         let histograms = copy(gpu, &mut encoder, &workspace.histograms, rows)?;
         let beyond = copy(gpu, &mut encoder, &workspace.totals, words)?;
@@ -153,7 +153,7 @@ impl<R: Real> TypedEngine<R> {
         let totals = copy(gpu, &mut encoder, &workspace.totals, words)?;
         self.encode_some(&mut encoder, &mut workspace, &all[all.len() - 1..])?;
         let emptied = copy(gpu, &mut encoder, &workspace.totals, words)?;
-        let peaks = copy(gpu, &mut encoder, &workspace.peaks, layout.peaks())?;
+        let peaks = copy(gpu, &mut encoder, &workspace.peaks, part.peaks())?;
         let status = copy(gpu, &mut encoder, &workspace.status, rois)?;
         let submission = gpu.submit(encoder)?;
         gpu.wait(&submission)?;
@@ -165,9 +165,9 @@ impl<R: Real> TypedEngine<R> {
             beyond: beyond.read_done(gpu, words)?,
             totals: totals.read_done(gpu, words)?,
             emptied: emptied.read_done(gpu, words)?,
-            peaks: peaks.read_done(gpu, layout.peaks())?,
+            peaks: peaks.read_done(gpu, part.peaks())?,
             status: status.read_done(gpu, rois)?,
-            layout,
+            part,
             planned: decoded,
         };
         workspace.give_back();
@@ -203,7 +203,7 @@ impl<R: Real> Readbacks<R> {
     /// A row of so many words a bin: n, z, and pairs if they are not n.
     pub(super) fn row(&self, words: &[u32], row: u32, parts: u32, bins: u32) -> HistogramPair {
         let part = |part: u32| {
-            let first = ((row * parts + part) * self.layout.params.row_bins) as usize;
+            let first = ((row * parts + part) * self.part.params.row_bins) as usize;
             words[first..first + bins as usize].to_vec()
         };
         if parts <= 3 {
@@ -222,10 +222,10 @@ impl<R: Real> Readbacks<R> {
 
     /// An RoI's own histograms.
     pub(super) fn own(&self, words: &[u32], i: usize) -> HistogramPair {
-        let roi = &self.layout.words[i];
+        let roi = &self.part.words[i];
         let mut all = HistogramPair::new(0, 0);
         for row in roi.total_first..roi.total_first + roi.totals {
-            let one = self.row(words, row, self.layout.params.total_parts, roi.bins);
+            let one = self.row(words, row, self.part.params.total_parts, roi.bins);
             all.n.extend(one.n);
             all.z.extend(one.z);
             all.pairs.extend(one.pairs);
@@ -237,19 +237,19 @@ impl<R: Real> Readbacks<R> {
 
     /// The rows that find_z filled for an RoI.
     pub(super) fn rows(&self, i: usize) -> Vec<HistogramPair> {
-        if self.layout.variant.row_parts() == 0 {
+        if self.part.variant.row_parts() == 0 {
             return Vec::new();
         }
-        let words = &self.layout.words[i];
+        let words = &self.part.words[i];
         let used = self.status[i].rows;
         assert!(used <= words.histogram_count, "{used} rows of {}", words.histogram_count);
         let bins = words.bins as usize;
         (words.histogram_first..words.histogram_first + used)
             .map(|row| {
-                if self.layout.variant.row_parts() == 2 {
+                if self.part.variant.row_parts() == 2 {
                     return self.row(&self.histograms, row, 2, words.bins);
                 }
-                let first = (row * self.layout.params.row_bins) as usize;
+                let first = (row * self.part.params.row_bins) as usize;
                 let packed = &self.histograms[first..first + bins];
                 let n: Vec<u32> = packed.iter().map(|word| word >> 21).collect();
                 let z = packed.iter().map(|word| word & 0x1f_ffff).collect();
@@ -264,18 +264,18 @@ impl<R: Real> Readbacks<R> {
 
     /// The error flags of an RoI.
     pub(super) fn flags(&self, i: usize) -> u32 {
-        self.peaks[i * self.layout.params.peaks as usize].flags
+        self.peaks[i * self.part.params.peaks as usize].flags
     }
 
     /// The peaks found.
     pub(super) fn peaks(&self, i: usize) -> Vec<Peak> {
-        let each = self.layout.params.peaks as usize;
+        let each = self.part.params.peaks as usize;
         self.peaks[i * each..(i + 1) * each].iter().copied().take_while(|peak| peak.bin != Peak::NONE).collect()
     }
 
     /// An RoI's sorted spacepoints.
     pub(super) fn sorted(&self, i: usize) -> Vec<SortedPoint<R>> {
-        let first = self.layout.words[i].spacepoint_first as usize;
+        let first = self.part.words[i].spacepoint_first as usize;
         (first..first + self.planned[i].1.len())
             .map(|i| {
                 let ([inverse_rho, z_by_rho], (phi, slice_layer)) = (self.points[i], R::stored(&self.beside[i]));
@@ -286,9 +286,9 @@ impl<R: Real> Readbacks<R> {
 
     /// Where a spacepoint stands in the order that this pairing wants.
     pub(super) fn cell(&self, point: &SortedPoint<R>, slices: u32) -> u32 {
-        match self.layout.variant.pairing {
+        match self.part.variant.pairing {
             Pairing::MixedLayers => point.slice,
-            Pairing::TwoSlices => point.slice * self.layout.params.layers + point.layer,
+            Pairing::TwoSlices => point.slice * self.part.params.layers + point.layer,
             Pairing::ByLayer | Pairing::Numbered => point.layer * slices + point.slice,
         }
     }

@@ -149,7 +149,7 @@ fn check_find_z<Z: Compare>(
 fn is_cut<R: Real, Z: Compare>(gpu: &Gpu, stages: &Readbacks<R>, i: usize) -> bool {
     /// `STATUS_UNFINISHED` in `shaders/types.wgsl`.
     const UNFINISHED: u32 = 4;
-    let is_long = stages.layout.variant.pairing == Pairing::Numbered && stages.layout.variant.several;
+    let is_long = stages.part.variant.pairing == Pairing::Numbered && stages.part.variant.several;
     let may_be_cut = is_long || Z::ACCUMULATE == Accumulate::CompareExchange;
     may_be_cut && gpu.name().starts_with("llvmpipe") && stages.flags(i) == UNFINISHED
 }
@@ -177,8 +177,8 @@ pub(super) fn check_stages<R: Real, Z: Compare>(place: &str, engine: &TypedEngin
 /// Cells, and the spacepoints in them.
 fn check_sliced<R: Real>(place: &str, gpu: &Readbacks<R>, i: usize, layers: u32, sliced: &SlicedSpacepoints<R>) {
     let (plan, points) = &gpu.planned[i];
-    let words = &gpu.layout.words[i];
-    let mut wanted_cells = vec![0u32; gpu.layout.variant.pairing.cells_of(layers, plan.slices) as usize];
+    let words = &gpu.part.words[i];
+    let mut wanted_cells = vec![0u32; gpu.part.variant.pairing.cells_of(layers, plan.slices) as usize];
     let wanted_points = sorted_by_twin(sliced);
     for point in &wanted_points {
         wanted_cells[gpu.cell(point, plan.slices) as usize + 1] += 1;
@@ -209,7 +209,7 @@ fn check_rows<R: Real, Z: Compare>(
 ) {
     let (search, (plan, _)) = (&engine.search, &gpu.planned[i]);
     let RowSharing::Numbered { slices: each } = engine.shape.pairs else { return };
-    if gpu.layout.variant.row_parts() == 0 || gpu.beyond.iter().any(|&word| word != 0) {
+    if gpu.part.variant.row_parts() == 0 || gpu.beyond.iter().any(|&word| word != 0) {
         return;
     }
     for (group, found) in gpu.rows(i).iter().enumerate() {
@@ -278,7 +278,7 @@ pub(super) fn check_same<R: Real, Z: Compare>(place: &str, gpu: &Gpu, checked: &
         assert_eq!(checked.status[i], trusted.status[i], "{place}: status, checked and trusted");
         let (a, b) = (checked.sorted(i), trusted.sorted(i));
         assert!(canonical(&a) == canonical(&b), "{place}: spacepoints, checked and trusted");
-        if checked.layout.variant.pairing == Pairing::Numbered {
+        if checked.part.variant.pairing == Pairing::Numbered {
             // Shares of spacepoints differ with their order within cells, slices do not.
             for (a, b) in checked.rows(i).iter().zip(&trusted.rows(i)) {
                 same("histograms", plan, a, b);
@@ -298,7 +298,7 @@ pub(super) fn check_same<R: Real, Z: Compare>(place: &str, gpu: &Gpu, checked: &
 pub(super) fn check_walk<R: Real, Z: Compare>(place: &str, engine: &mut TypedEngine<R>, batch: &RoiBatch) -> bool {
     let plans: Vec<RoiPlan> = batch.iter().map(|roi| engine.search.plan(roi).expect("a plan")).collect();
     let wanted = plans.iter().filter(|plan| !plan.is_empty());
-    if wanted.clone().count() == 0 || engine.shape.method(wanted) != SearchMethod::Walk {
+    if wanted.clone().count() == 0 || choose_method(&engine.shape, wanted) != SearchMethod::Walk {
         return false;
     }
     let find = |engine: &TypedEngine<R>| {

@@ -1,13 +1,13 @@
 use super::*;
 use crate::config::{Config, Preset};
 use crate::detector::Detector;
-use crate::engine::gpu::buffer_sizes::ALIGNMENT;
-use crate::engine::gpu::layout::{Layout, STAGES};
+use crate::engine::gpu::capacity::{Capacity, cut, work_of};
 use crate::engine::plan::Search;
 use crate::engine::records::Params;
 use crate::options::EngineOptions;
 use crate::roi_batch::RoiBatch;
 use crate::spacepoint::{PhiWindow, RoiDescriptor, Spacepoint};
+use kernel_host::Gpu;
 
 /// The shape of the default configuration, with the limits that WebGPU promises.
 fn shape() -> Shape {
@@ -21,6 +21,16 @@ fn search() -> Search {
 
 const WEBGPU: Capacity =
     Capacity { buffer_bytes: 128 << 20, upload_bytes: 16 << 20, workgroups: 65_535, filling: 2048, work: 1e12 };
+
+/// The plan of a part of these RoIs, whose spacepoints take 8 bytes.
+fn plan_part(plans: &[RoiPlan], capacity: &Capacity, shape: &Shape) -> PartPlan<f32> {
+    let form = (Encoding::Lossless, 8);
+    PartPlan::new(&search(), shape, capacity, form, plans.iter(), || Ok(256)).expect("a plan")
+}
+
+fn share(plans: &[RoiPlan], capacity: &Capacity, shape: &Shape) -> Sharing {
+    Sharing::new::<f32>(choose_method(shape, plans.iter()), plans.iter(), capacity, shape)
+}
 
 /// RoIs of a tenth of a radian with so many spacepoints each.
 fn plans(spacepoints: impl IntoIterator<Item = usize>) -> Vec<RoiPlan> {
@@ -56,9 +66,10 @@ fn a_cut_loses_nothing() {
         let found: Vec<usize> = cut.parts.iter().flatten().copied().collect();
         assert_eq!(found, wanted, "{what}");
         for part in &cut.parts {
-            let own = part.iter().map(|&i| &plans[i]);
-            let sharing = Sharing::new::<f32>(own.clone(), &WEBGPU, &shape);
+            let own: Vec<RoiPlan> = part.iter().map(|&i| plans[i].clone()).collect();
+            let sharing = share(&own, &WEBGPU, &shape);
             let needs = own
+                .iter()
                 .map(|plan| BufferSizes::most(plan, &shape, sharing.pairs))
                 .reduce(BufferSizes::and)
                 .expect("no empty part");
@@ -84,14 +95,14 @@ fn work_is_capped() {
     let cut = cut::<f32>(&plans, &searched(&plans), 16, &capacity, &shape);
     assert!(cut.parts[..13].iter().all(|part| part.len() == 3), "{:?}", cut.parts);
     let capacity = Capacity { work: 1.0, ..WEBGPU };
-    let cut = super::cut::<f32>(&plans, &searched(&plans), 16, &capacity, &shape);
+    let cut = crate::engine::gpu::capacity::cut::<f32>(&plans, &searched(&plans), 16, &capacity, &shape);
     assert_eq!(cut.parts.len(), 40);
 }
 
 #[test]
 fn small_shares_when_there_is_little_work() {
     let shape = shape();
-    let sharing = |counts: Vec<usize>| Sharing::new::<f32>(plans(counts).iter(), &WEBGPU, &shape);
+    let sharing = |counts: Vec<usize>| share(&plans(counts), &WEBGPU, &shape);
     let little = sharing(vec![5000]);
     assert_eq!((little.pairs, little.lanes_shift), (RowSharing::Streamed { share: Some(128) }, 1));
     let much = sharing(vec![5000; 200]);
@@ -102,52 +113,46 @@ fn small_shares_when_there_is_little_work() {
 /// in one of them.
 #[test]
 fn a_large_roi_takes_several_dispatches() {
-    let (search, shape) = (search(), shape());
+    let shape = shape();
     let capacity = Capacity { work: 1e6, ..WEBGPU };
     for (count, wanted) in [(1000, 1), (1500, 2), (4000, 8), (10_000, 50), (60_000, 64)] {
-        let plans = plans([count]);
-        let sharing = Sharing::new::<f32>(plans.iter(), &capacity, &shape);
-        let layout = Layout::<f32>::new(&search, &shape, sharing, plans.iter());
-        let rows = layout.params.rows;
-        assert_eq!(layout.dispatches, wanted.min(rows), "{count} spacepoints, {rows} rows");
+        let plan = plan_part(&plans([count]), &capacity, &shape);
+        let rows = plan.params.rows;
+        assert_eq!(plan.find_z_dispatches, wanted.min(rows), "{count} spacepoints, {rows} rows");
         let mut next = 0;
-        for dispatch in 0..layout.dispatches {
-            let [first, end] = layout.rows_of(dispatch);
+        for dispatch in 0..plan.find_z_dispatches {
+            let [first, end] = plan.rows_of(dispatch);
             assert!(first == next && end > first, "{first} to {end}");
             next = end;
         }
         assert_eq!(next, rows);
-        let regions = layout.regions(8);
-        let header = layout.header(&regions);
-        assert_eq!(header.len() as u64 * 4, regions.spacepoints);
+        let header = plan.header();
+        assert_eq!(header.len() as u64 * 4, plan.regions.spacepoints);
         let params = |at: usize| -> Params {
             let first = at * ALIGNMENT as usize / 4;
             bytemuck::pod_read_unaligned(bytemuck::cast_slice(&header[first..first + size_of::<Params>() / 4]))
         };
         assert_eq!((params(0).row_first, params(0).rows), (0, rows));
-        for dispatch in (0..layout.dispatches).filter(|_| layout.dispatches > 1) {
+        for dispatch in (0..plan.find_z_dispatches).filter(|_| plan.find_z_dispatches > 1) {
             let own = params(STAGES + dispatch as usize);
-            assert_eq!([own.row_first, own.rows], layout.rows_of(dispatch));
+            assert_eq!([own.row_first, own.rows], plan.rows_of(dispatch));
         }
     }
     let many = plans([700; 40]);
-    assert_eq!(Sharing::new::<f32>(many.iter(), &WEBGPU, &shape).dispatches, 1);
+    assert_eq!(share(&many, &WEBGPU, &shape).dispatches, 1);
 }
 
 /// Regions are aligned, apart, and hold what they are for.
 #[test]
 fn an_upload_has_room_for_everything() {
-    let (search, shape) = (search(), shape());
-    let plans = plans([3, 700, 41]);
-    let sharing = Sharing::new::<f32>(plans.iter(), &WEBGPU, &shape);
-    let layout = Layout::<f32>::new(&search, &shape, sharing, plans.iter());
-    let regions = layout.regions(8);
+    let plan = plan_part(&plans([3, 700, 41]), &WEBGPU, &shape());
+    let regions = plan.regions;
     for at in [regions.rois, regions.row_rois, regions.spacepoints] {
         assert_eq!(at % ALIGNMENT, 0, "{regions:?}");
     }
     assert!(regions.rois >= STAGES as u64 * ALIGNMENT && ALIGNMENT >= size_of::<Params>() as u64);
-    assert!(regions.row_rois - regions.rois >= size_of_val(&layout.rois[..]) as u64);
-    assert!(regions.spacepoints - regions.row_rois >= 4 * u64::from(layout.params.rows));
+    assert!(regions.row_rois - regions.rois >= size_of_val(&plan.rois[..]) as u64);
+    assert!(regions.spacepoints - regions.row_rois >= 4 * u64::from(plan.params.rows));
     assert_eq!(regions.end - regions.spacepoints, 744 * 8);
-    assert_eq!(layout.header(&regions).len() as u64 * 4, regions.spacepoints);
+    assert_eq!(plan.header().len() as u64 * 4, regions.spacepoints);
 }
