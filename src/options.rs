@@ -128,6 +128,7 @@ pub(crate) struct EngineOptions {
 /// Times of a GPU for resident spacepoints:
 /// [`time_on_device`](crate::internals::time_on_device).
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(not(feature = "internals"), expect(unreachable_pub, reason = "public in `internals`"))]
 pub struct DeviceTimes {
     /// RoIs that were searched at once.
     pub rois: usize,

@@ -4,10 +4,10 @@
 // weigh nothing. Then all threads of the workgroup search the third spacepoints of the queued
 // pairs. Tracks that bend too much to count are left out from the start: the curvature of a track
 // lies between those of its two pairs, which differ by the cut at most. Swapped with
-// pairs/confirmed.wgsl, pairs/streamed.wgsl and thesis/numbered_pairs.wgsl.
+// pairs/by_count.wgsl, pairs/streamed.wgsl and thesis/numbered_pairs.wgsl.
 // workgroup memory: 8 MARK_WORDS + 8 QUEUED + 16 bytes. It limits the occupancy, and so the speed:
 //     lab/records/2026-11-25-triplets-by-lists.md.
-// Needs: tracks, order/by_layer, confirmations/pt, real, types; of the kernel WORKGROUP_SIZE,
+// Needs: tracks, order/by_layer, thirds/pt, real, types; of the kernel WORKGROUP_SIZE,
 //       beside, cuts, params, points, set_rows.
 
 // Words of marks of all teams: a team of more threads has more places.
@@ -266,7 +266,7 @@ fn queue_firsts(second: Second, at: Places, lane: u32, lanes: u32, walk: ptr<fun
 fn decide(a: u32, b: u32) {
     let z12 = extrapolate(b, points[b], a, points[a]);
     if is_searched(z12) {
-        let weight = confirmations(a, b, z12);
+        let weight = weigh_thirds(a, b, z12);
         if weight != 0u {
             add_entry(a, b, z12, weight);
         }

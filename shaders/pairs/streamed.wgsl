@@ -1,5 +1,5 @@
 // Pairs of a share of an RoI's spacepoints: a thread takes one and goes through its partners.
-// Swapped with pairs/confirmed.wgsl and thesis/numbered_pairs.wgsl.
+// Swapped with pairs/by_count.wgsl and thesis/numbered_pairs.wgsl.
 // workgroup memory: 12 bytes
 // Needs: tracks, order, types; of the kernel WORKGROUP_SIZE, beside, params, points, set_rows.
 

@@ -2,7 +2,7 @@
 // with outer layers are numbered together, and every thread strides over the numbers. Swapped with
 // pairs/streamed.wgsl.
 // workgroup memory: 24 WORKGROUP_SIZE + 20 bytes
-// Needs: tracks, order/by_layer, confirmations, types; of the kernel TRIPLETS, WORKGROUP_SIZE,
+// Needs: tracks, order/by_layer, thirds, types; of the kernel TRIPLETS, WORKGROUP_SIZE,
 //       give_up, params, points, set_rows.
 
 // Cells with inner spacepoints: slice << 8 | index into wg_filled.
@@ -145,7 +145,7 @@ fn add_pair(row: u32, number: u32) {
     }
     var weight = 1u;
     if TRIPLETS != 0u {
-        weight = confirmations(place_a, place_b, z12);
+        weight = weigh_thirds(place_a, place_b, z12);
     }
     if weight != 0u {
         add_entry(place_a, place_b, z12, weight);

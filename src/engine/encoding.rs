@@ -45,11 +45,11 @@ impl<R: Real> Encode<R> for Lossless {
     type Word = R::Spacepoint;
 
     fn dropped(&self) -> R::Spacepoint {
-        R::spacepoint(R::of(0.0), R::of(0.0), R::of(0.0), DROPPED)
+        R::spacepoint(R::from_f64(0.0), R::from_f64(0.0), R::from_f64(0.0), DROPPED)
     }
 
     fn encode(&self, rho: f64, phi: f64, z: f64, slice: u32, layer: u32) -> Option<R::Spacepoint> {
-        Some(R::spacepoint(R::of(rho), R::of(phi), R::of(z), slice << 8 | layer))
+        Some(R::spacepoint(R::from_f64(rho), R::from_f64(phi), R::from_f64(z), slice << 8 | layer))
     }
 
     fn encode_block(
@@ -101,7 +101,7 @@ impl<S: SpacepointSource, R: Real> pulp::NullaryFnOnce for LosslessBlock<'_, S, 
             plain &= (phi.abs() <= PI) & is_near(rho, z) & (layer < placing.layers);
             let take = from_edge < placing.width;
             kept += usize::from(take);
-            let [rho, phi, z] = [rho, from_edge, z].map(|number| R::of(if take { number } else { 0.0 }));
+            let [rho, phi, z] = [rho, from_edge, z].map(|number| R::from_f64(if take { number } else { 0.0 }));
             out[i] = R::spacepoint(rho, phi, z, if take { slice << 8 | layer } else { DROPPED });
         }
         plain.then_some(kept)
@@ -262,16 +262,16 @@ impl<R: Real> pulp::NullaryFnOnce for DecodeBlock<'_, R> {
         let (phi_at, layer_at) = (compact.z_bits + compact.rho_bits, 64 - compact.layer_bits);
         let slice_at = phi_at + compact.phi_bits;
         let dropped = (1 << compact.layer_bits) - 1;
-        let (step, phi_step) = (R::of(compact.step_mm), R::of(f64::from(compact.phi_step as f32)));
+        let (step, phi_step) = (R::from_f64(compact.step_mm), R::from_f64(f64::from(compact.phi_step as f32)));
         for (out, word) in out.iter_mut().zip(words) {
             let word = u64::from(word[0]) | u64::from(word[1]) << 32;
             let bits = |at: u32, count: u32| (word >> at & ((1 << count) - 1)) as u32;
             // Whole numbers of less than 31 bits.
-            let number = |bits: u32| R::of(f64::from(bits as i32));
-            let z = R::of(f64::from(bits(0, compact.z_bits) as i32) - compact.z_half());
+            let number = |bits: u32| R::from_f64(f64::from(bits as i32));
+            let z = R::from_f64(f64::from(bits(0, compact.z_bits) as i32) - compact.z_half());
             let rho = number(bits(compact.z_bits, compact.rho_bits));
             let phi_steps = number(bits(phi_at, compact.phi_bits + compact.slice_bits));
-            let phi = (phi_steps + R::of(0.5)) * phi_step;
+            let phi = (phi_steps + R::from_f64(0.5)) * phi_step;
             let (slice, layer) = (bits(slice_at, compact.slice_bits), bits(layer_at, compact.layer_bits));
             let slice_layer = if layer == dropped { DROPPED } else { slice << 8 | layer };
             *out = R::spacepoint(rho * step, phi, z * step, slice_layer);

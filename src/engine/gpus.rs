@@ -154,7 +154,7 @@ impl Gpus {
     }
 
     /// Of the host's way to any of them.
-    #[cfg(any(test, feature = "internals"))]
+    #[cfg(feature = "internals")]
     pub(crate) fn time_packing(&self, batch: BatchView<'_>) -> Result<Option<f64>> {
         self.first.time_packing(batch)
     }

@@ -31,7 +31,7 @@ pub(crate) trait Real:
     /// `Cuts` in `shaders/types.wgsl`.
     type Cuts: Pod + Send + Sync;
 
-    fn of(value: f64) -> Self;
+    fn from_f64(value: f64) -> Self;
     fn to_f32(self) -> f32;
     fn to_f64(self) -> f64;
     /// Of a whole number.
@@ -55,11 +55,11 @@ pub(crate) trait Real:
 }
 
 /// The weight of a pair as all engines that compute in `R` round it: beside a half, a last digit
-/// decides. `shaders/confirmations/pt.wgsl`.
+/// decides. `shaders/thirds/pt.wgsl`.
 pub(crate) fn weight_in<R: Real>(pt_weight: &PtWeight) -> u32 {
     pt_weight.weight_by(|pt| {
-        let pt = R::of(pt);
-        (pt * pt * R::of(PtWeight::PER_GEV2) + R::of(0.5)).to_f64() as u32
+        let pt = R::from_f64(pt);
+        (pt * pt * R::from_f64(PtWeight::PER_GEV2) + R::from_f64(0.5)).to_f64() as u32
     })
 }
 
@@ -72,7 +72,7 @@ macro_rules! real {
             type Cuts = $Cuts;
 
             #[inline(always)]
-            fn of(value: f64) -> Self {
+            fn from_f64(value: f64) -> Self {
                 value as $real
             }
             fn to_f32(self) -> f32 {

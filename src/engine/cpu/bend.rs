@@ -8,7 +8,7 @@ use crate::engine::cpu::lanes::Lanes;
 /// given as 1 / rho and phi.
 pub(crate) fn track_bend<R: Lanes>([u, phi]: [R; 2], [v, phi_outer]: [R; 2]) -> (R, R) {
     let turned = (phi_outer - phi) * v / (v - u);
-    (R::of(2.0) * turned * u, phi + turned)
+    (R::from_f64(2.0) * turned * u, phi + turned)
 }
 
 /// More than the rounding error of a difference of two azimuths \[rad\].
@@ -24,11 +24,11 @@ pub(crate) fn bends_at_most<R: Lanes, S: Simd>(
     [u, phi]: [R::Vector<S>; 2],
     [v, phi_outer]: [R::Vector<S>; 2],
 ) -> R::Mask<S> {
-    let zero = R::splat(simd, R::of(0.0));
+    let zero = R::splat(simd, R::from_f64(0.0));
     let turned = R::absolute(simd, R::minus(simd, phi_outer, phi));
-    let turned = R::larger(simd, R::minus(simd, turned, R::splat(simd, R::of(BLUR_RAD))), zero);
+    let turned = R::larger(simd, R::minus(simd, turned, R::splat(simd, R::from_f64(BLUR_RAD))), zero);
     let apart = R::minus(simd, u, v);
-    let most = R::times(simd, R::splat(simd, R::of(0.5005) * most_k), apart);
+    let most = R::times(simd, R::splat(simd, R::from_f64(0.5005) * most_k), apart);
     let bent = R::times(simd, R::times(simd, turned, u), v);
     R::both(simd, R::less(simd, zero, apart), R::at_most(simd, bent, most))
 }

@@ -35,7 +35,7 @@ pub(crate) struct Reaches<R> {
 impl<R: Lanes> Reaches<R> {
     /// Returns the reaches to no layer.
     pub(crate) fn none() -> Self {
-        Self { of: [R::of(NOWHERE); MAX_LAYERS], first: 0, layers: 0, most: 0 }
+        Self { of: [R::from_f64(NOWHERE); MAX_LAYERS], first: 0, layers: 0, most: 0 }
     }
 
     /// Removes every layer.
@@ -59,7 +59,7 @@ impl<R: Lanes> Reaches<R> {
         if self.layers == 0 {
             self.first = layer;
         }
-        self.of[layer - self.first] = R::of(reach);
+        self.of[layer - self.first] = R::from_f64(reach);
         self.layers = layer - self.first + 1;
         self.most = self.most.max(most);
     }
@@ -134,14 +134,14 @@ impl<R: Lanes> SliceIndex<R> {
     ) {
         (self.slices, self.ring, self.taken) = (sliced.slices(), ring, 0);
         self.margin = most.min(if ring { self.slices / 2 } else { self.slices });
-        let room = if ring { 2 } else { 1 } * sliced.kept() + BEYOND;
+        let room = if ring { 2 } else { 1 } * sliced.count_kept() + BEYOND;
         for column in [&mut self.reach, &mut self.turn] {
-            column.resize(room.max(column.len()), R::of(0.0));
+            column.resize(room.max(column.len()), R::from_f64(0.0));
         }
         let (margin, end) = (self.margin, self.slices);
         self.whole = !ring && *within == (0..end) && sliced.filled().iter().all(|layer| layers.contains(layer));
         if self.whole {
-            self.taken = sliced.kept();
+            self.taken = sliced.count_kept();
             // The margins on both sides are empty.
             self.begins.clear();
             self.begins.resize(margin as usize, 0);
@@ -151,9 +151,9 @@ impl<R: Lanes> SliceIndex<R> {
         }
         let columns = [&mut self.inverse_rho, &mut self.z_by_rho, &mut self.phi, &mut self.slice];
         for column in columns.into_iter().chain([&mut self.turned_phi, &mut self.layer]) {
-            column.resize(room.max(column.len()), R::of(0.0));
+            column.resize(room.max(column.len()), R::from_f64(0.0));
         }
-        self.crowded = sliced.kept() > CROWDED * end as usize;
+        self.crowded = sliced.count_kept() > CROWDED * end as usize;
         self.begins.clear();
         self.begins.resize(if ring { 0 } else { margin as usize }, 0);
         if ring {
@@ -165,7 +165,7 @@ impl<R: Lanes> SliceIndex<R> {
         }
         // Any numbers will do, because nothing reaches there.
         let taken = self.taken;
-        self.layer[taken..taken + BEYOND].fill(R::of(NO_LAYER));
+        self.layer[taken..taken + BEYOND].fill(R::from_f64(NO_LAYER));
         let last = (end + 2 * margin) as usize;
         if self.crowded {
             self.begins.resize(last + 1, taken as u32);
@@ -207,11 +207,11 @@ impl<R: Lanes> SliceIndex<R> {
         let begin = |slice: u32| sliced.begins[slice as usize] as usize;
         let first = begin(within.start.clamp(slices.start, slices.end));
         let end = begin(within.end.clamp(slices.start, slices.end)).max(first);
-        let turn = R::of(f64::from(times) * TAU);
+        let turn = R::from_f64(f64::from(times) * TAU);
         let (lanes, turns) = (R::count::<S>(), R::splat(simd, turn));
-        let shift = R::splat(simd, R::of(f64::from(times) * f64::from(self.slices)));
-        let lowest = R::splat(simd, R::of(*layers.start() as f64));
-        let highest = R::splat(simd, R::of(*layers.end() as f64));
+        let shift = R::splat(simd, R::from_f64(f64::from(times) * f64::from(self.slices)));
+        let lowest = R::splat(simd, R::from_f64(*layers.start() as f64));
+        let highest = R::splat(simd, R::from_f64(*layers.end() as f64));
         let mut taken = self.taken;
         let vectors = (end - first).div_ceil(lanes);
         self.looked_at.resize((vectors + 1).max(self.looked_at.len()), [0; 2]);
@@ -291,7 +291,7 @@ impl<R: Lanes> SliceIndex<R> {
         let lanes = R::count::<S>();
         let first = self.window(*slices.start(), [reaches.most; 2]).start;
         let end = self.window(*slices.end(), [reaches.most; 2]).end + BEYOND;
-        let splat = |number: f64| R::splat(simd, R::of(number));
+        let splat = |number: f64| R::splat(simd, R::from_f64(number));
         let (nowhere, zero, first_layer) = (splat(NOWHERE), splat(0.0), splat(reaches.first as f64));
         let of = R::vectors(simd, &reaches.of);
         let layers = if self.whole { &sliced.layer_number } else { &self.layer };

@@ -69,7 +69,7 @@ impl<R: Real> SlicedSpacepoints<R> {
     }
 
     /// Spacepoints that take part. Columns of numbers go on behind them.
-    pub(crate) fn kept(&self) -> usize {
+    pub(crate) fn count_kept(&self) -> usize {
         self.kept
     }
 
@@ -114,7 +114,10 @@ pub(crate) fn slice_spacepoints<R: Real>(
         *count = total;
     }
     // scatter, from each slice's end, so that its beginning is left
-    sorted.resize(spacepoints.len().max(sorted.len()), R::spacepoint(R::of(0.0), R::of(0.0), R::of(0.0), 0));
+    sorted.resize(
+        spacepoints.len().max(sorted.len()),
+        R::spacepoint(R::from_f64(0.0), R::from_f64(0.0), R::from_f64(0.0), 0),
+    );
     let to = &mut sorted[..spacepoints.len()];
     by_turns(spacepoints, |s| {
         let next = &mut counts[slice_of(s)];
@@ -124,7 +127,7 @@ pub(crate) fn slice_spacepoints<R: Real>(
     let kept = begins[slices as usize] as usize;
     let SlicedSpacepoints { inverse_rho, z_by_rho, phi, slice_number, layer_number, .. } = sliced;
     for column in [inverse_rho, z_by_rho, phi, slice_number, layer_number] {
-        column.resize((kept + BEYOND).max(column.len()), R::of(0.0));
+        column.resize((kept + BEYOND).max(column.len()), R::from_f64(0.0));
     }
     sliced.kept = kept;
     Arch::new().dispatch(ColumnBuilder {
@@ -135,7 +138,7 @@ pub(crate) fn slice_spacepoints<R: Real>(
         slice_number: &mut sliced.slice_number,
         layer_number: &mut sliced.layer_number,
     });
-    sliced.layer_number[kept..kept + BEYOND].fill(R::of(NO_LAYER));
+    sliced.layer_number[kept..kept + BEYOND].fill(R::from_f64(NO_LAYER));
     // and the same by layer
     filled.clear();
     let mut next = [0; 256];
@@ -204,11 +207,11 @@ impl<R: Real> NullaryFnOnce for ColumnBuilder<'_, R> {
         for (s, columns) in sorted.iter().zip(columns) {
             let ((((inverse_rho, z_by_rho), phi), slice_number), layer_number) = columns;
             let ([rho, from_edge, z], slice_layer) = R::fields(s);
-            *inverse_rho = R::of(1.0) / rho;
+            *inverse_rho = R::from_f64(1.0) / rho;
             *z_by_rho = z * *inverse_rho;
             *phi = from_edge;
-            *slice_number = R::of(f64::from((slice_layer >> 8) as i32));
-            *layer_number = R::of(f64::from(slice_layer as u8));
+            *slice_number = R::from_f64(f64::from((slice_layer >> 8) as i32));
+            *layer_number = R::from_f64(f64::from(slice_layer as u8));
         }
     }
 }

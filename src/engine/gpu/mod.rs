@@ -125,7 +125,7 @@ impl GpuEngine {
         typed!(self, engine => engine.time_on_device(batch, rounds))
     }
 
-    #[cfg(any(test, feature = "internals"))]
+    #[cfg(feature = "internals")]
     /// Times one thread of the host.
     pub(crate) fn time_packing(&self, batch: BatchView<'_>) -> Result<Option<f64>> {
         typed!(self, engine => engine.time_packing(batch))

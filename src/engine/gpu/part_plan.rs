@@ -35,7 +35,9 @@ const WALKED_ROIS: usize = 256;
 pub(crate) struct PartPlan<R: Real> {
     pub(crate) encoding: Encoding,
     pub(crate) method: SearchMethod,
-    pub(crate) sharing: Sharing,
+    /// For the description.
+    #[cfg(feature = "internals")]
+    sharing: Sharing,
     pub(crate) variant: Variant,
     pub(crate) params: Params,
     pub(crate) rois: Vec<R::Roi>,
@@ -121,6 +123,7 @@ impl<R: Real> PartPlan<R> {
         let mut plan = Self {
             encoding,
             method,
+            #[cfg(feature = "internals")]
             sharing,
             variant: shape.variant(density),
             params,

@@ -57,7 +57,7 @@ fn operands<R: Real>(first: u64, count: u64) -> Vec<[R; 2]> {
         word ^= word >> 31;
         let digits = 1.0 + (word >> 11) as f64 / (1_u64 << 53) as f64;
         let sign = if word & 1 == 0 { 1.0 } else { -1.0 };
-        R::of(sign * digits * f64::from(top - ((word >> 1) % powers) as i32).exp2())
+        R::from_f64(sign * digits * f64::from(top - ((word >> 1) % powers) as i32).exp2())
     };
     (first..first + count).map(|i| [number(2 * i + 1, 16, 4), number(2 * i + 2, 24, 0)]).collect()
 }
@@ -93,7 +93,7 @@ async fn run_probe<R: Real, T: Pod>(
 /// How many operands have a quotient, and how many a root, other than the CPU's.
 fn count_wrong<R: Real>(operands: &[[R; 2]], rounded: &[[R; 2]]) -> [usize; 2] {
     // A root in f64 that is rounded to f32 is the root in f32.
-    let root_of = |x: R| R::of(x.abs().to_f64().sqrt());
+    let root_of = |x: R| R::from_f64(x.abs().to_f64().sqrt());
     operands.iter().zip(rounded).fold([0; 2], |[quotients, roots], (&[a, b], &[quotient, root])| {
         [quotients + usize::from(quotient != a / b), roots + usize::from(root != root_of(b))]
     })
@@ -184,7 +184,7 @@ mod tests {
                 }
             }";
         fn check<R: Real>(gpu: &Gpu, precision: Precision) {
-            let one = R::of(1.0);
+            let one = R::from_f64(1.0);
             let given = operands::<R>(0, 1 << 16);
             let made: Vec<[R; 2]> =
                 pollster::block_on(run_probe(gpu, &instead(precision, SUMS), &[], &given)).expect("an answer");
@@ -246,8 +246,9 @@ mod tests {
                 let along = (0..60_000).map(|i| half * (f64::from(i) / 3e4 - 1.0));
                 let edges =
                     (0..4_000).map(|i| (f64::from(tile * 1024 + i / 2 * 1024) - offset - f64::from(i % 2)) / scale);
-                let mut given: Vec<[R; 2]> = along.chain(edges).map(|x| [R::of(x), R::of(0.0)]).collect();
-                (given[0][1], given[1][1], given[2][1]) = (R::of(offset), R::of(f64::from(tile)), R::of(scale));
+                let mut given: Vec<[R; 2]> = along.chain(edges).map(|x| [R::from_f64(x), R::from_f64(0.0)]).collect();
+                (given[0][1], given[1][1], given[2][1]) =
+                    (R::from_f64(offset), R::from_f64(f64::from(tile)), R::from_f64(scale));
                 let made: Vec<[u32; 2]> = pollster::block_on(run_probe(gpu, &source, &[], &given)).expect("an answer");
                 let mut in_tile = 0;
                 for (&[x, _], [steps, _]) in given.iter().zip(made) {
@@ -258,7 +259,7 @@ mod tests {
                         // not negative.
                         continue;
                     }
-                    let wanted = x.whole_steps(R::of(scale), R::of(offset)).wrapping_sub(tile * 1024);
+                    let wanted = x.whole_steps(R::from_f64(scale), R::from_f64(offset)).wrapping_sub(tile * 1024);
                     if wanted < MOST_STEPS {
                         in_tile += 1;
                         assert_eq!(steps, wanted, "{}", place());
@@ -291,12 +292,12 @@ mod tests {
             }";
         fn check<R: Lanes>(gpu: &Gpu, precision: Precision) {
             let given: Vec<[R; 2]> =
-                (0..=40_000).map(|i| [R::of(f64::from(i) / 40_000.0 * FRAC_PI_2), R::of(0.0)]).collect();
+                (0..=40_000).map(|i| [R::from_f64(f64::from(i) / 40_000.0 * FRAC_PI_2), R::from_f64(0.0)]).collect();
             let made: Vec<[R; 2]> =
                 pollster::block_on(run_probe(gpu, &instead(precision, SINES), &[], &given)).expect("an answer");
             let simd = pulp::Scalar::new();
             for (&[x, _], [square, sine]) in given.iter().zip(made) {
-                let mut wanted = [R::of(0.0)];
+                let mut wanted = [R::from_f64(0.0)];
                 // Beyond pi / 2 the CPU engine's comes back, which rounding may reach.
                 R::store(simd, &mut wanted, R::sine_squared(simd, R::splat(simd, x)));
                 let apart = (sine.to_f64() - x.to_f64().sin()).abs();

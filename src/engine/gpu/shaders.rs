@@ -255,13 +255,13 @@ impl Variant {
             (Pairing::Numbered, ..) => shader!("thesis/numbered_pairs.wgsl"),
             (_, Triplets::Off, _) => return vec![shader!("pairs/streamed.wgsl")],
             (.., Weighting::Pt) => shader!("pairs/by_pt.wgsl"),
-            (.., Weighting::Count) => shader!("pairs/confirmed.wgsl"),
+            (.., Weighting::Count) => shader!("pairs/by_count.wgsl"),
         };
-        let confirmations = match self.weighting {
-            Weighting::Count => shader!("confirmations/count.wgsl"),
-            Weighting::Pt => shader!("confirmations/pt.wgsl"),
+        let thirds = match self.weighting {
+            Weighting::Count => shader!("thirds/count.wgsl"),
+            Weighting::Pt => shader!("thirds/pt.wgsl"),
         };
-        vec![BENDS, confirmations, pairs]
+        vec![BENDS, thirds, pairs]
     }
 }
 

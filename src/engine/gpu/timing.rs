@@ -5,6 +5,7 @@ use std::time::Duration;
 use kernel_host::{AdapterKind, Instant, Timer, Waiting};
 
 use crate::batch_view::BatchView;
+#[cfg(feature = "internals")]
 use crate::engine::encoding::Lossless;
 use crate::engine::gpu::capacity::{self, Capacity};
 use crate::engine::gpu::part::Planned;
@@ -79,6 +80,7 @@ impl<R: Real> TypedEngine<R> {
         Ok(())
     }
 
+    #[cfg(feature = "internals")]
     pub(super) fn time_packing(&self, batch: BatchView<'_>) -> Result<Option<f64>> {
         if batch.is_empty() {
             return Ok(None);

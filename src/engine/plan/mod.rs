@@ -145,13 +145,13 @@ impl Search {
 
     pub(crate) fn triplet_cuts<R: Real>(&self) -> TripletCuts<R> {
         TripletCuts {
-            dz: R::of(self.config.triplet_dz_mm),
-            dk: R::of(self.config.triplet_dk),
-            dp: R::of(self.config.triplet_dp),
-            gev_mm: R::of(0.0003 * self.config.field_t),
-            strip_dz: R::of(self.config.triplet_dz_mm) * R::of(PtWeight::STRIP_DZ),
-            resolution_mm: R::of(PtWeight::RESOLUTION_MM),
-            per_gev2: R::of(PtWeight::PER_GEV2),
+            dz: R::from_f64(self.config.triplet_dz_mm),
+            dk: R::from_f64(self.config.triplet_dk),
+            dp: R::from_f64(self.config.triplet_dp),
+            gev_mm: R::from_f64(0.0003 * self.config.field_t),
+            strip_dz: R::from_f64(self.config.triplet_dz_mm) * R::from_f64(PtWeight::STRIP_DZ),
+            resolution_mm: R::from_f64(PtWeight::RESOLUTION_MM),
+            per_gev2: R::from_f64(PtWeight::PER_GEV2),
         }
     }
 

@@ -56,10 +56,10 @@ impl RoiPlan {
 
     pub(crate) fn z_scale<R: Real>(&self) -> ZScale<R> {
         ZScale {
-            z_min: R::of(self.bins.z_min),
-            z_max: R::of(self.bins.z_max),
-            steps_per_mm: R::of(f64::from(OFFSET_STEPS) / self.bins.width),
-            steps_at_0: R::of((0.5 - self.bins.offset) * f64::from(OFFSET_STEPS)),
+            z_min: R::from_f64(self.bins.z_min),
+            z_max: R::from_f64(self.bins.z_max),
+            steps_per_mm: R::from_f64(f64::from(OFFSET_STEPS) / self.bins.width),
+            steps_at_0: R::from_f64((0.5 - self.bins.offset) * f64::from(OFFSET_STEPS)),
         }
     }
 

@@ -57,7 +57,7 @@ impl Histograms {
         self.n.is_empty()
     }
 
-    pub(super) fn of(&self, histogram: usize) -> Histogram<'_> {
+    pub(super) fn get(&self, histogram: usize) -> Histogram<'_> {
         let bins = histogram * self.bins..(histogram + 1) * self.bins;
         Histogram {
             n: &self.n[bins.clone()],
@@ -70,7 +70,7 @@ impl Histograms {
 
     /// Returns the histograms in order.
     pub fn iter(&self) -> impl Iterator<Item = Histogram<'_>> {
-        (0..self.len()).map(|histogram| self.of(histogram))
+        (0..self.len()).map(|histogram| self.get(histogram))
     }
 
     /// Removes the entries of some bins of a histogram.

@@ -169,16 +169,16 @@ impl ReferenceEngine {
                 return Entry { weight: pt.weight().into(), sectors };
             }
             _ => {
-                let mut confirmations = 0;
+                let mut thirds = 0;
                 self.each_third(sliced, pair, eta, |_, _| {
-                    confirmations += 1;
+                    thirds += 1;
                     if self.config.triplets == Triplets::Any {
                         ControlFlow::Break(())
                     } else {
                         ControlFlow::Continue(())
                     }
                 });
-                confirmations
+                thirds
             }
         };
         Entry { weight, ..Entry::default() }

@@ -109,7 +109,7 @@ impl ReferenceEngine {
                 }
             }
             let first_bin = windows[highest].first_bin;
-            let histogram = histograms.of(highest);
+            let histogram = histograms.get(highest);
             let sum: u64 = histogram.n[first_bin..first_bin + 3].iter().sum();
             if sum < u64::from(self.config.least_weight()) {
                 break;
@@ -120,7 +120,7 @@ impl ReferenceEngine {
                 break;
             }
             histograms.remove(highest, first_bin..first_bin + 3);
-            windows[highest] = self.highest_window(histograms.of(highest), bins);
+            windows[highest] = self.highest_window(histograms.get(highest), bins);
         }
         let (mut peaks, insignificant): (Vec<Peak>, Vec<Peak>) = peaks.into_iter().partition(is_significant);
         peaks.extend(insignificant);

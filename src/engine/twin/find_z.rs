@@ -1,7 +1,7 @@
 //! Fills nHisto and zHisto with the z12 of every pair whose inner spacepoint lies in a range of
 //! slices. Twin of `shaders/find_z.wgsl` with `tracks.wgsl`, `order/by_layer.wgsl`,
 //! `accumulate/totals.wgsl` and `pairs/streamed.wgsl`. Third spacepoints are in
-//! [`confirmations`](super::confirmations).
+//! [`thirds`](super::thirds).
 
 use std::ops::Range as Slices;
 
@@ -91,7 +91,7 @@ impl<R: Real> FindZ<'_, R> {
     pub(super) fn turn_of_step(&self, origin: u32, other: u32) -> R {
         let step = self.step_between(origin, other);
         let straight = other as i32 - origin as i32;
-        R::of(f64::from((step - straight).signum()) * std::f64::consts::TAU)
+        R::from_f64(f64::from((step - straight).signum()) * std::f64::consts::TAU)
     }
 
     /// z at the beam of the line through two spacepoints, in either order. Infinite or NaN where
@@ -204,16 +204,16 @@ impl<R: Real> FindZ<'_, R> {
         if self.search.config.extrapolation == Extrapolation::Linear {
             return self.track_z(a, b);
         }
-        let s = R::of((0.5 * (self.beside[b].phi - self.beside[a].phi).to_f64()).sin());
+        let s = R::from_f64((0.5 * (self.beside[b].phi - self.beside[a].phi).to_f64()).sin());
         let ([u, t_a], [v, t_b]) = (self.points[a], self.points[b]);
-        let one = R::of(1.0);
+        let one = R::from_f64(1.0);
         let ss = s * s;
-        let four_ss = R::of(4.0) * ss;
+        let four_ss = R::from_f64(4.0) * ss;
         // The square of the line's distance from the beam, d0.
         let below = (u - v) * (u - v) + four_ss * (u * v);
         let square = four_ss * (one - ss) / below;
         // sqrt(rho^2 - d0^2) = rho w
-        let root = |square: R| R::of(square.to_f64().sqrt());
+        let root = |square: R| R::from_f64(square.to_f64().sqrt());
         let wa = root(one - square * u * u);
         let wb = root(one - square * v * v);
         (t_b * wa - t_a * wb) / (v * wa - u * wb)
@@ -287,7 +287,7 @@ impl<R: Real> FindZ<'_, R> {
                     let b = place_in(range, i);
                     let z12 = self.extrapolate(a, b);
                     if self.is_searched(z12) {
-                        let weight = if triplets == Triplets::Off { 1 } else { self.confirmations(a, b, z12) };
+                        let weight = if triplets == Triplets::Off { 1 } else { self.weigh_thirds(a, b, z12) };
                         if weight != 0 {
                             self.add_entry::<Z>(a, b, z12, weight);
                         }

@@ -5,8 +5,8 @@
 //! It decides and rounds as the kernels do, and leaves out everything that only makes them fast:
 //! tiles, shares of threads, packed words, marks and queues.
 
-mod confirmations;
 pub(crate) mod find_peaks;
 pub(crate) mod find_z;
 pub(crate) mod slice_spacepoints;
 pub(crate) mod sum_histos;
+mod thirds;

@@ -43,7 +43,7 @@ fn cell_count(layers: u32, slices: u32) -> u32 {
 
 fn sorted_point<R: Real>(spacepoint: &R::Spacepoint) -> [R; 2] {
     let ([rho, _, z], _) = R::fields(spacepoint);
-    let inverse_rho = R::of(1.0) / rho;
+    let inverse_rho = R::from_f64(1.0) / rho;
     [inverse_rho, z * inverse_rho]
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn slice_spacepoints<R: Real>(
         }
     }
     let total_points = scan_cells(&mut sliced.cells) as usize;
-    sliced.points.resize(total_points, [R::of(0.0); 2]);
+    sliced.points.resize(total_points, [R::from_f64(0.0); 2]);
     sliced.beside.resize(total_points, PointAttributes::default());
     for spacepoint in spacepoints {
         let cell = cell_of::<R>(slices, spacepoint);

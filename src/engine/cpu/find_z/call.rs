@@ -36,7 +36,7 @@ impl<R: Lanes> FindZCall<'_, R> {
     /// the slice `origin` the shorter way round. Both slices may lie beyond the ends of a ring.
     pub(crate) fn turn_between(&self, origin: f64, other: f64) -> R {
         if !self.plan.ring {
-            return R::of(0.0);
+            return R::from_f64(0.0);
         }
         let slices = f64::from(self.plan.slices);
         // They do by less than a ring.
@@ -53,6 +53,6 @@ impl<R: Lanes> FindZCall<'_, R> {
         } else {
             0.0
         };
-        R::of(turns * TAU)
+        R::from_f64(turns * TAU)
     }
 }

@@ -98,9 +98,9 @@ impl<R: Lanes> FindZCall<'_, R> {
         // The lanes behind the last pair weigh nothing.
         let found = pairs.count.min(ROOM);
         let count = found.next_multiple_of(R::count::<S>());
-        pairs.weight[..count].fill(R::of(0.0));
+        pairs.weight[..count].fill(R::from_f64(0.0));
         if config.triplets == Triplets::Off {
-            pairs.weight[..found].fill(R::of(1.0));
+            pairs.weight[..found].fill(R::from_f64(1.0));
         } else {
             thirds.confirm::<S, ACCURATE>(simd, self, pairs);
         }
@@ -116,7 +116,7 @@ impl<R: Lanes> FindZCall<'_, R> {
         let steps = R::steps(simd, self.scale.steps_per_mm, self.scale.steps_at_0);
         let mut to = entries.count.min(ENTRIES);
         for (&z12, &weight) in z12.iter().zip(weight) {
-            let bits = R::bits(simd, R::less(simd, R::splat(simd, R::of(0.0)), weight));
+            let bits = R::bits(simd, R::less(simd, R::splat(simd, R::from_f64(0.0)), weight));
             let entry = if self.in_steps { R::entries_of(simd, z12, steps) } else { z12 };
             R::pack(simd, bits, entry, &mut entries.z[to..]);
             R::pack(simd, bits, weight, &mut entries.weight[to..]);

@@ -88,20 +88,20 @@ impl<R: Lanes> WithSimd for FindZByMachine<'_, R> {
         let by_pt = config.weighting == Weighting::Pt;
         let weighted = by_pt || config.triplets == Triplets::Count;
         // A pair has at most as many third spacepoints as the RoI has spacepoints.
-        to.histogram.clear(plan, accumulate, weighted.then(|| sliced.kept()), by_pt);
+        to.histogram.clear(plan, accumulate, weighted.then(|| sliced.count_kept()), by_pt);
         let scale = plan.z_scale::<R>();
         let most_steps = plan.bins.z_min.abs().max(plan.bins.z_max.abs()) * scale.steps_per_mm.to_f64();
         let few_steps = most_steps < f64::from((1 << 22) - 1);
         let in_steps = accumulate == Accumulate::Fixed && few_steps;
         let dz = 1.001 * config.triplet_dz_mm + 1e-4 * plan.bins.z_min.abs().max(plan.bins.z_max.abs()) + 1e-3;
-        let lane_numbers = std::array::from_fn(|lane| R::of(lane as f64));
+        let lane_numbers = std::array::from_fn(|lane| R::from_f64(lane as f64));
         let call = FindZCall {
             search,
             plan,
             sliced,
             scale,
             cuts: search.triplet_cuts(),
-            z_apart: R::of(dz),
+            z_apart: R::from_f64(dz),
             lane_numbers,
             few_steps,
             in_steps,
@@ -168,7 +168,7 @@ impl<R: Lanes> FindZCall<'_, R> {
         to.entries.count = 0;
         to.pairs.clear();
         if !PLAIN && !plan.ring {
-            to.pairs.turn.fill(R::of(0.0));
+            to.pairs.turn.fill(R::from_f64(0.0));
         }
         for i in outer_layers {
             let layer_b = filled[i];
@@ -202,7 +202,7 @@ impl<R: Lanes> FindZCall<'_, R> {
         let most_k = thirds.index.most_k(self);
         // With weights by pT, pairs are tested without a quotient first, with a margin for its
         // rounding.
-        let margin = R::of(1e-5 * self.plan.bins.z_min.abs().max(self.plan.bins.z_max.abs()) + 1e-4);
+        let margin = R::from_f64(1e-5 * self.plan.bins.z_min.abs().max(self.plan.bins.z_max.abs()) + 1e-4);
         let z_range = match self.by_pt() {
             true => [scale.z_min - margin, scale.z_max + margin],
             false => [scale.z_min, scale.z_max],
@@ -228,7 +228,7 @@ impl<R: Lanes> FindZCall<'_, R> {
                 continue;
             }
             // From above, as a step from a to b counts.
-            let beside = R::of_slice(b.slice) - R::of(SliceIndex::<R>::BESIDE);
+            let beside = R::of_slice(b.slice) - R::from_f64(SliceIndex::<R>::BESIDE);
             // At least one vector, which spares an unpredictable branch.
             let partners = Partners::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, z_range);
             let layers = columns.layer;

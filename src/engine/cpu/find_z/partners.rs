@@ -68,7 +68,7 @@ impl<'a, R: Lanes, S: Simd> Partners<'a, R, S> {
         if ACCURATE {
             return self.pairs::<ACCURATE>(simd, i).0;
         }
-        let half = R::splat(simd, R::of(0.5));
+        let half = R::splat(simd, R::from_f64(0.5));
         let middle = R::times(simd, half, R::plus(simd, self.z_min, self.z_max));
         let half_width = R::times(simd, half, R::minus(simd, self.z_max, self.z_min));
         let [v, tb, _] = self.b;
@@ -103,10 +103,10 @@ pub(crate) fn extrapolate<R: Lanes, S: Simd>(
     if !accurate {
         return R::over(simd, R::minus(simd, tb, ta), R::minus(simd, v, u));
     }
-    let half = R::splat(simd, R::of(0.5));
-    let one = R::splat(simd, R::of(1.0));
+    let half = R::splat(simd, R::from_f64(0.5));
+    let one = R::splat(simd, R::from_f64(1.0));
     let ss = R::sine_squared(simd, R::times(simd, half, R::minus(simd, phi_b, phi_a)));
-    let four_ss = R::times(simd, R::splat(simd, R::of(4.0)), ss);
+    let four_ss = R::times(simd, R::splat(simd, R::from_f64(4.0)), ss);
     let apart = R::minus(simd, u, v);
     let below = R::plus(simd, R::times(simd, apart, apart), R::times(simd, four_ss, R::times(simd, u, v)));
     // The square of the line's distance from the beam, d0.

@@ -49,16 +49,16 @@ impl<R: Lanes + Debug> WithSimd for LaneOperations<R> {
         let less = R::less(simd, numbers, bounds);
         let bits = R::bits(simd, less);
         assert_eq!(bits, wanted(&|i| number[i] < bound[i]), "{what}: {columns:?}");
-        let zero = R::splat(simd, R::of(0.0));
+        let zero = R::splat(simd, R::from_f64(0.0));
         let and_less = R::bits(simd, R::and_less(simd, less, numbers, zero));
-        assert_eq!(and_less, wanted(&|i| number[i] < bound[i] && number[i] < R::of(0.0)), "{what}: {columns:?}");
+        assert_eq!(and_less, wanted(&|i| number[i] < bound[i] && number[i] < R::from_f64(0.0)), "{what}: {columns:?}");
 
-        let mut packed = [R::of(0.0); 16];
+        let mut packed = [R::from_f64(0.0); 16];
         R::pack(simd, bits, numbers, &mut packed);
         let kept: Vec<R> = (0..lanes).filter(|&i| number[i] < bound[i]).map(|i| number[i]).collect();
         assert_eq!(packed[..kept.len()], kept, "{what}: {columns:?}");
 
-        let mut found = [R::of(0.0); 16];
+        let mut found = [R::from_f64(0.0); 16];
         R::store(simd, &mut found, R::look_up(simd, numbers, places));
         let of: Vec<R> = (0..lanes).map(|i| number[place[i].to_f64() as usize % lanes]).collect();
         assert_eq!(found[..lanes], of, "{what}: {columns:?}");

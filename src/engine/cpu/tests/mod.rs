@@ -160,7 +160,7 @@ fn check_sliced<R: Lanes>(
         [slice_number, layer_number, inverse_rho, z_by_rho, phi].map(|column| column[i].to_f64())
     };
     let wanted = canonical((0..twin.points.len()).map(of_twin).collect());
-    assert_eq!(canonical((0..sliced.kept()).map(of_columns).collect()), wanted, "{name}: sorted spacepoints");
+    assert_eq!(canonical((0..sliced.count_kept()).map(of_columns).collect()), wanted, "{name}: sorted spacepoints");
     for slice in 0..=slices {
         let begin = wanted.partition_point(|point| point[0] < slice as f64);
         assert_eq!(sliced.begins[slice] as usize, begin, "{name}: the beginning of slice {slice}");

@@ -107,7 +107,7 @@ impl<R: Lanes> ThirdBuffer<R> {
         let b = &pairs.outers()[of].b;
         let lanes = R::count::<S>();
         // From below, as a step from b to c counts.
-        let slice = R::of_slice(b.slice) + R::of(SliceIndex::<R>::BESIDE);
+        let slice = R::of_slice(b.slice) + R::from_f64(SliceIndex::<R>::BESIDE);
         let partners = Partners::new::<ACCURATE>(simd, &columns, &stretch, b, slice, z23);
         let first = self.count.min(ROOM - MOST_LANES);
         let mut end = first;
@@ -175,11 +175,11 @@ impl<R: Lanes> ThirdBuffer<R> {
     ) -> Sides<R> {
         let lanes = R::count::<S>();
         let (u_b, t_b, phi_b) = (R::splat(simd, b.inverse_rho), R::splat(simd, b.z_by_rho), R::splat(simd, b.phi));
-        let two = R::splat(simd, R::of(2.0));
+        let two = R::splat(simd, R::from_f64(2.0));
         let slice_b = f64::from(b.slice);
-        let (below, above) = (R::splat(simd, R::of(slice_b - 1.0)), R::splat(simd, R::of(slice_b + 1.0)));
+        let (below, above) = (R::splat(simd, R::from_f64(slice_b - 1.0)), R::splat(simd, R::from_f64(slice_b + 1.0)));
         let lane_numbers = R::vectors(simd, &call.lane_numbers)[0];
-        let zero = R::splat(simd, R::of(0.0));
+        let zero = R::splat(simd, R::from_f64(0.0));
         let mut most_k23 = zero;
         let mut beside = first..first;
         let mut at = first;
@@ -194,7 +194,7 @@ impl<R: Lanes> ThirdBuffer<R> {
             R::store(simd, &mut self.z23[at..], z);
             R::store(simd, &mut self.k23[at..], k);
             R::store(simd, &mut self.p23[at..], p);
-            let there = R::less(simd, lane_numbers, R::splat(simd, R::of((end - at) as f64)));
+            let there = R::less(simd, lane_numbers, R::splat(simd, R::from_f64((end - at) as f64)));
             most_k23 = R::larger(simd, most_k23, R::select(simd, there, R::absolute(simd, k), zero));
             // They are in the order of slices, so that counts say where each side ends.
             let is_below = R::both(simd, there, R::less(simd, slice_c, below));

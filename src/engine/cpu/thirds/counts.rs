@@ -1,4 +1,4 @@
-//! Counts of the third spacepoints that confirm pairs: `shaders/confirmations/count.wgsl`.
+//! Counts of the third spacepoints that confirm pairs: `shaders/thirds/count.wgsl`.
 
 use std::ops::Range;
 
@@ -72,9 +72,9 @@ impl<R: Lanes> ThirdBuffer<R> {
     ) {
         let lanes = R::count::<S>();
         let (u_b, phi_b) = (R::splat(simd, b.inverse_rho), R::splat(simd, b.phi));
-        let (slice_b, two) = (R::splat(simd, R::of(b.slice.into())), R::splat(simd, R::of(2.0)));
-        let none = R::splat(simd, R::of(f64::NAN));
-        let free_k = R::splat(simd, R::of(0.999) * call.cuts.dk - sides.most_k23);
+        let (slice_b, two) = (R::splat(simd, R::from_f64(b.slice.into())), R::splat(simd, R::from_f64(2.0)));
+        let none = R::splat(simd, R::from_f64(f64::NAN));
+        let free_k = R::splat(simd, R::from_f64(0.999) * call.cuts.dk - sides.most_k23);
         let all = R::bits(simd, R::at_most(simd, two, two));
         let lane_numbers = R::vectors(simd, &call.lane_numbers)[0];
         let mut at = first;
@@ -102,7 +102,7 @@ impl<R: Lanes> ThirdBuffer<R> {
                 [(below, lookup.first..beside.start), (z12, beside.clone()), (above, beside.end..lookup.end)]
             };
             let k_is_free = R::bits(simd, R::at_most(simd, R::absolute(simd, k12), free_k)) | beyond == all;
-            let zero = R::splat(simd, R::of(0.0));
+            let zero = R::splat(simd, R::from_f64(0.0));
             let found = if thirds.index.short_ring {
                 let around = R::select(simd, R::either(simd, rises, falls), z12, none);
                 let sides = [below, z12, above, around, none];
@@ -114,7 +114,7 @@ impl<R: Lanes> ThirdBuffer<R> {
             } else {
                 self.meet::<S, false, true>(simd, call, &track, parts, zero)
             };
-            let there = R::less(simd, lane_numbers, R::splat(simd, R::of((end - at) as f64)));
+            let there = R::less(simd, lane_numbers, R::splat(simd, R::from_f64((end - at) as f64)));
             let found = R::select(simd, there, found, zero);
             let before = R::vectors(simd, &pairs.weight[at..])[0];
             R::store(simd, &mut pairs.weight[at..], R::plus(simd, before, found));
@@ -133,7 +133,7 @@ impl<R: Lanes> ThirdBuffer<R> {
         thirds: Range<usize>,
         [below, beside, above, around, nowhere]: [R::Vector<S>; 5],
     ) -> R::Vector<S> {
-        let mut found = R::splat(simd, R::of(0.0));
+        let mut found = R::splat(simd, R::from_f64(0.0));
         for i in thirds {
             let z12 = match self.side[i] {
                 Side::Below => below,
@@ -161,7 +161,7 @@ impl<R: Lanes> ThirdBuffer<R> {
     ) -> R::Vector<S> {
         let (dz, dk) = (R::splat(simd, call.cuts.dz), R::splat(simd, call.cuts.dk));
         let dp = R::splat(simd, call.cuts.dp);
-        let (one, zero) = (R::splat(simd, R::of(1.0)), R::splat(simd, R::of(0.0)));
+        let (one, zero) = (R::splat(simd, R::from_f64(1.0)), R::splat(simd, R::from_f64(0.0)));
         for (z12, thirds) in parts {
             let z23 = &self.z23[thirds.clone()];
             // Of one length, which spares bounds checks.

@@ -47,7 +47,7 @@ impl<R: Lanes> Default for ThirdIndex<R> {
             current: 0,
             reaches: Reaches::none(),
             slices: [0; MAX_LAYERS],
-            dz_of: [R::of(0.0); MAX_LAYERS],
+            dz_of: [R::from_f64(0.0); MAX_LAYERS],
             layer: 0,
             disk: false,
             short_ring: false,
@@ -94,7 +94,7 @@ impl<R: Lanes> ThirdIndex<R> {
     /// cut.
     pub(crate) fn most_k(&self, call: &FindZCall<'_, R>) -> R {
         let [softest, ..] = PtWeight::GEV[usize::from(self.disk)];
-        call.cuts.gev_mm / R::of(softest) + call.cuts.dk
+        call.cuts.gev_mm / R::from_f64(softest) + call.cuts.dk
     }
 
     /// Returns the third spacepoints of the current middle layer.
@@ -118,7 +118,7 @@ impl<R: Lanes> ThirdIndex<R> {
         let (mut sides, mut z12) = ([most; 2], [call.scale.z_min, call.scale.z_max]);
         // Of many pairs, some can be confirmed on either side, and at any z.
         if end - first <= R::count::<S>() && !self.short_ring {
-            let count = R::splat(simd, R::of((end - first) as f64));
+            let count = R::splat(simd, R::from_f64((end - first) as f64));
             let there = R::less(simd, R::vectors(simd, &call.lane_numbers)[0], count);
             let slice_a = R::vectors(simd, &pairs.slice[first.min(ROOM)..])[0];
             let slice_b = R::splat(simd, R::of_slice(b.slice));

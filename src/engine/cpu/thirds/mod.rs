@@ -1,4 +1,4 @@
-//! Third spacepoints that confirm pairs: `shaders/confirmations/*.wgsl`.
+//! Third spacepoints that confirm pairs: `shaders/thirds/*.wgsl`.
 //!
 //! All pairs of a middle spacepoint, the outer one of each, have the same third spacepoints, except
 //! for the side on which these may lie. They are searched once, those far from every pair are left
@@ -85,7 +85,7 @@ impl<R: Lanes> ThirdSpacepoints<R> {
         let index = &self.index;
         let columns = index.view(call).columns;
         let stretch = index.reach(b.slice);
-        let slice = R::of_slice(b.slice) + R::of(SliceIndex::<R>::BESIDE);
+        let slice = R::of_slice(b.slice) + R::from_f64(SliceIndex::<R>::BESIDE);
         let z23 = [call.scale.z_min - call.z_apart, call.scale.z_max + call.z_apart];
         let partners = Partners::new::<ACCURATE>(simd, &columns, &stretch, b, slice, z23);
         let phi = IndexColumns::vectors(simd, columns.turned_phi, &stretch);
@@ -101,7 +101,7 @@ impl<R: Lanes> ThirdSpacepoints<R> {
             }
         }
         // The layer, z at the beam and the cut on z of each track.
-        let mut tracks = [(0, R::of(0.0), R::of(0.0)); FEW_THIRDS];
+        let mut tracks = [(0, R::from_f64(0.0), R::from_f64(0.0)); FEW_THIRDS];
         for (track, &place) in tracks.iter_mut().zip(&few[..count]) {
             let at = place as usize;
             let layer = columns.layer[at].to_f64() as usize % MAX_LAYERS;

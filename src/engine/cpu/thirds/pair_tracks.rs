@@ -40,7 +40,7 @@ impl<R: Lanes> PairTracks<R> {
             Some(known) => &mut self.tracks[known],
             None => {
                 self.of_pair[pair] = Some(self.tracks.len());
-                self.tracks.push_mut(Tracks { layers: 0, best: [R::of(0.0); MAX_LAYERS] })
+                self.tracks.push_mut(Tracks { layers: 0, best: [R::from_f64(0.0); MAX_LAYERS] })
             }
         };
         tracks.layers |= 1 << layer;

@@ -1,4 +1,4 @@
-//! Weights of pairs by the pT of their tracks: `shaders/confirmations/pt.wgsl`.
+//! Weights of pairs by the pT of their tracks: `shaders/thirds/pt.wgsl`.
 
 use pulp::Simd;
 
@@ -47,7 +47,7 @@ impl<R: Lanes> ThirdBuffer<R> {
             let Some(tracks) = self.tracks.of_pair[i] else { continue };
             let Tracks { mut layers, best } = self.tracks.tracks[tracks];
             let mut pt = PtWeight::of_pair(thirds.index.disk);
-            let mut hardest = R::of(0.0);
+            let mut hardest = R::from_f64(0.0);
             while layers != 0 {
                 let best = best[layers.trailing_zeros() as usize];
                 layers &= layers - 1;
@@ -86,7 +86,7 @@ impl<R: Lanes> ThirdBuffer<R> {
         let lanes = R::count::<S>();
         let count = (*count).min(ROOM);
         // The lanes behind the last third spacepoint confirm no pair.
-        z23[count..count + MOST_LANES].fill(R::of(f64::NAN));
+        z23[count..count + MOST_LANES].fill(R::from_f64(f64::NAN));
         let all = ..count.next_multiple_of(lanes);
         let [z23, dz] = [z23, dz].map(|column| R::vectors(simd, &column[all]));
         let cuts = &call.cuts;

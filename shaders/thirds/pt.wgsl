@@ -1,8 +1,8 @@
 // Weight of a confirmed pair by the transverse momentum of its track (PtWeight in
 // src/pt_weight.rs, whose numbers are the overrides and the last entries of cuts). Swapped with
-// confirmations/count.wgsl.
+// thirds/count.wgsl.
 // Needs: tracks, bends, order/by_layer, real, types; of the kernel beside, cuts, points.
-// CPU twin: src/engine/twin/confirmations.rs
+// CPU twin: src/engine/twin/thirds.rs
 
 override SOFT_GEV: f32 = 0;
 override WEIGHED_GEV: f32 = 0;
@@ -39,7 +39,7 @@ fn most_curvature(layer: u32) -> real {
 
 // The weight of the pair of spacepoints a and b, and whether its direction counts; 0 if it is no
 // track's.
-fn confirmations(a: u32, b: u32, z12: real) -> u32 {
+fn weigh_thirds(a: u32, b: u32, z12: real) -> u32 {
     let slice_b = slice_layer_of(beside[b]) >> 8u;
     let layer_b = slice_layer_of(beside[b]) & 0xffu;
     let step_b = step_between(slice_layer_of(beside[a]) >> 8u, slice_b);

@@ -1,8 +1,8 @@
-// Third spacepoints of a pair, counted. Swapped with confirmations/pt.wgsl.
+// Third spacepoints of a pair, counted. Swapped with thirds/pt.wgsl.
 // Needs: tracks, bends, order, real, types; of the kernel TRIPLETS, beside, cuts, points.
 
 // How many third spacepoints confirm the pair of spacepoints a and b; 1 at most when any will do.
-fn confirmations(a: u32, b: u32, z12: real) -> u32 {
+fn weigh_thirds(a: u32, b: u32, z12: real) -> u32 {
     let slice_b = slice_layer_of(beside[b]) >> 8u;
     let layer_b = slice_layer_of(beside[b]) & 0xffu;
     let step_b = step_between(slice_layer_of(beside[a]) >> 8u, slice_b);

@@ -6,7 +6,7 @@
 // stopped. Swapped with pairs/streamed.wgsl, pairs/by_pt.wgsl and thesis/numbered_pairs.wgsl.
 // workgroup memory: 4 QUEUED + 16 bytes. It limits the occupancy, and so the speed:
 //     lab/records/2026-11-25-triplets-by-lists.md.
-// Needs: tracks, order, confirmations, bends, real, types; of the kernel TRIPLETS, WORKGROUP_SIZE,
+// Needs: tracks, order, thirds, bends, real, types; of the kernel TRIPLETS, WORKGROUP_SIZE,
 //       beside, cuts, params, points, set_rows.
 
 // Pairs that the queue holds.
@@ -265,7 +265,7 @@ fn hold_against(
 // Goes through the third spacepoints of a pair.
 fn decide(a: u32, b: u32) {
     let z12 = extrapolate(b, points[b], a, points[a]);
-    let weight = confirmations(a, b, z12);
+    let weight = weigh_thirds(a, b, z12);
     if weight != 0u {
         add_entry(a, b, z12, weight);
     }

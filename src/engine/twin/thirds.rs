@@ -1,5 +1,5 @@
 //! Third spacepoints that confirm a pair. Twin of `shaders/bends.wgsl`,
-//! `shaders/confirmations/count.wgsl` and `shaders/confirmations/pt.wgsl`.
+//! `shaders/thirds/count.wgsl` and `shaders/thirds/pt.wgsl`.
 
 use super::find_z::{FindZ, HARD_TRACK, SOFT_TRACK, place_in};
 use crate::config::{Triplets, Weighting};
@@ -20,7 +20,7 @@ struct TrackBend<R> {
 /// With 1 / rho_a - 1 / rho_b = (rho_b - rho_a) / (rho_a rho_b), one quotient serves both.
 fn track_bend<R: Real>([u, _]: [R; 2], phi_a: R, [v, _]: [R; 2], phi_b: R) -> TrackBend<R> {
     let turned = (phi_b - phi_a) * v / (v - u);
-    TrackBend { k: R::of(2.0) * turned * u, p: phi_a + turned }
+    TrackBend { k: R::from_f64(2.0) * turned * u, p: phi_a + turned }
 }
 
 impl<R: Real> FindZ<'_, R> {
@@ -43,14 +43,14 @@ impl<R: Real> FindZ<'_, R> {
     }
 
     /// The weight of the pair of spacepoints a and b; 0 if no third spacepoint confirms it.
-    pub(super) fn confirmations(&self, a: usize, b: usize, z12: R) -> u32 {
+    pub(super) fn weigh_thirds(&self, a: usize, b: usize, z12: R) -> u32 {
         match self.search.config.weighting {
             Weighting::Count => self.count(a, b, z12),
             Weighting::Pt => self.pt(a, b, z12),
         }
     }
 
-    // confirmations/count.wgsl
+    // thirds/count.wgsl
 
     /// Returns how many third spacepoints confirm the pair of spacepoints a and b; at most 1 when
     /// any will do.
@@ -77,7 +77,7 @@ impl<R: Real> FindZ<'_, R> {
         found
     }
 
-    // confirmations/pt.wgsl
+    // thirds/pt.wgsl
 
     /// The cut on z of a third spacepoint.
     fn cut_on_z(&self, layer_b: u32, layer_c: u32) -> R {
@@ -100,16 +100,16 @@ impl<R: Real> FindZ<'_, R> {
         let [v, _] = self.points[b];
         let resolution = self.cuts.resolution_mm * u * u;
         let disk = self.is_disk(layer_b);
-        let [soft_gev, weighed_gev, hard_gev] = PtWeight::GEV[usize::from(disk)].map(R::of);
+        let [soft_gev, weighed_gev, hard_gev] = PtWeight::GEV[usize::from(disk)].map(R::from_f64);
         let mut hard = 0;
         let mut weighed = 0;
         let mut soft = 0;
-        let mut hardest = R::of(0.0);
+        let mut hardest = R::from_f64(0.0);
         let max = |a: R, b: R| if b > a { b } else { a };
         for part in 0..self.third_parts() {
             let among = self.thirds(layer_b, slice_b, step_b, part);
             let dz = self.cut_on_z(layer_b, self.filled[part]);
-            let mut best = R::of(0.0);
+            let mut best = R::from_f64(0.0);
             for i in among.first..among.end {
                 let c = place_in(among, i);
                 let [w, _] = self.points[c];
@@ -130,9 +130,9 @@ impl<R: Real> FindZ<'_, R> {
         let is_hard = hard >= hard_layers;
         let flags = if is_soft { SOFT_TRACK } else { 0 } | if is_hard { HARD_TRACK } else { 0 };
         if weighed >= weighed_layers {
-            let cap = R::of(PtWeight::CAP_GEV);
+            let cap = R::from_f64(PtWeight::CAP_GEV);
             let pt = if hardest < cap { hardest } else { cap };
-            return flags | (pt * pt * self.cuts.per_gev2 + R::of(0.5)).to_f64() as u32;
+            return flags | (pt * pt * self.cuts.per_gev2 + R::from_f64(0.5)).to_f64() as u32;
         }
         flags | u32::from(is_soft)
     }
