@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher};
-use zfinder::config::Triplets;
+use zfinder::config::PairWeight;
 use zfinder::internals::Stages;
 use zfinder::{Config, Detector, Engine, Preset, Results, RoiBatch, ZFinder};
 use zfinder_study::simulate::Simulation;
@@ -24,36 +24,31 @@ fn main() {
 #[derive(Clone, Copy)]
 struct Case {
     highlum: bool,
-    triplets: Triplets,
+    pair_weight: PairWeight,
 }
 
 const CASES: [Case; 6] = {
     let [low, high] = [false, true];
     [
-        Case { highlum: low, triplets: Triplets::Off },
-        Case { highlum: low, triplets: Triplets::Any },
-        Case { highlum: low, triplets: Triplets::Count },
-        Case { highlum: high, triplets: Triplets::Off },
-        Case { highlum: high, triplets: Triplets::Any },
-        Case { highlum: high, triplets: Triplets::Count },
+        Case { highlum: low, pair_weight: PairWeight::One },
+        Case { highlum: low, pair_weight: PairWeight::Any },
+        Case { highlum: low, pair_weight: PairWeight::Count },
+        Case { highlum: high, pair_weight: PairWeight::One },
+        Case { highlum: high, pair_weight: PairWeight::Any },
+        Case { highlum: high, pair_weight: PairWeight::Count },
     ]
 };
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sample = if self.highlum { "highlum" } else { "lowlum" };
-        let triplets = match self.triplets {
-            Triplets::Off => "pairs",
-            Triplets::Any => "any",
-            Triplets::Count => "count",
-        };
-        write!(f, "{sample} {triplets}")
+        write!(f, "{sample} {}", self.pair_weight)
     }
 }
 
 impl Case {
     fn config(self) -> Config {
-        Config::preset(Preset::Default).with(|c| c.triplets = self.triplets)
+        Config::preset(Preset::Default).with(|c| c.pair_weight = self.pair_weight)
     }
 
     fn batch(self, rois: usize) -> RoiBatch {

@@ -19,7 +19,7 @@ use std::mem;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use zfinder::config::{DefaultWindow, Triplets};
+use zfinder::config::{DefaultWindow, PairWeight};
 use zfinder::{
     Config, Detector, Engine, Preset, Results, RoiBatch, RoiDescriptor, RoiResult, RoiView, Spacepoint, ZFinder,
 };
@@ -28,25 +28,25 @@ use zfinder_study::simulate::Simulation;
 /// A row of the experiment's times, on one core of a server \[us an RoI\].
 struct Row {
     highlum: bool,
-    triplets: Triplets,
+    pair_weight: PairWeight,
     name: &'static str,
     serial_program: f64,
     plain_rewrite: f64,
 }
 
 const ROWS: [Row; 6] = [
-    Row::of(false, Triplets::Off, "lowlum pairs", [190.0, 46.0]),
-    Row::of(false, Triplets::Any, "lowlum any", [210.0, 67.0]),
-    Row::of(false, Triplets::Count, "lowlum count", [220.0, 76.0]),
-    Row::of(true, Triplets::Off, "highlum pairs", [3_200.0, 2_250.0]),
-    Row::of(true, Triplets::Any, "highlum any", [13_600.0, 12_600.0]),
-    Row::of(true, Triplets::Count, "highlum count", [15_600.0, 15_500.0]),
+    Row::new(false, PairWeight::One, "lowlum pairs", [190.0, 46.0]),
+    Row::new(false, PairWeight::Any, "lowlum any", [210.0, 67.0]),
+    Row::new(false, PairWeight::Count, "lowlum count", [220.0, 76.0]),
+    Row::new(true, PairWeight::One, "highlum pairs", [3_200.0, 2_250.0]),
+    Row::new(true, PairWeight::Any, "highlum any", [13_600.0, 12_600.0]),
+    Row::new(true, PairWeight::Count, "highlum count", [15_600.0, 15_500.0]),
 ];
 
 impl Row {
-    const fn of(highlum: bool, triplets: Triplets, name: &'static str, us: [f64; 2]) -> Self {
+    const fn new(highlum: bool, pair_weight: PairWeight, name: &'static str, us: [f64; 2]) -> Self {
         let [serial_program, plain_rewrite] = us;
-        Self { highlum, triplets, name, serial_program, plain_rewrite }
+        Self { highlum, pair_weight, name, serial_program, plain_rewrite }
     }
 }
 
@@ -70,7 +70,7 @@ fn main() {
 
 fn measure(row: &Row, rounds: usize) {
     let config = Config::preset(Preset::Default).with(|c| {
-        c.triplets = row.triplets;
+        c.pair_weight = row.pair_weight;
         c.phi_window = DefaultWindow::Spacepoints;
     });
     // The plain program is slow, and threads need work.
@@ -108,9 +108,9 @@ fn measure(row: &Row, rounds: usize) {
     let asked = asked.elapsed().as_secs_f64() * 1e6 / few.len() as f64;
 
     let ratios = |above: usize, below: usize| -> Spread {
-        Spread::of(times[above].iter().zip(&times[below]).map(|(above, below)| above / below).collect())
+        Spread::new(times[above].iter().zip(&times[below]).map(|(above, below)| above / below).collect())
     };
-    let [plain, engine, alone, together] = times.clone().map(Spread::of);
+    let [plain, engine, alone, together] = times.clone().map(Spread::new);
     let (gain, threads) = (ratios(0, 1), ratios(2, 3));
     let serial = row.serial_program / row.plain_rewrite;
     println!(
@@ -180,7 +180,7 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(mut values: Vec<f64>) -> Self {
+    fn new(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         Self { least: values[0], median: values[values.len() / 2], most: values[values.len() - 1] }
     }
@@ -247,9 +247,9 @@ impl Plain {
         self.sums.clear();
         self.sums.resize(2 * half + 1, 0.0);
         self.set_reach(eta);
-        match self.config.triplets {
-            Triplets::Off => self.find_z::<false>(width),
-            Triplets::Any | Triplets::Count => self.find_z::<true>(width),
+        match self.config.pair_weight {
+            PairWeight::One => self.find_z::<false>(width),
+            _ => self.find_z::<true>(width),
         }
         self.find_peak(half)
     }
@@ -370,7 +370,7 @@ impl Plain {
     /// Counts third spacepoints on the line of a pair, with its bending and at its azimuth, in
     /// these layers beyond its outer one: all, or the first.
     fn confirmations(&self, a: &Point, b: &Point, z12: f64, layer_b: usize, outer: &[usize]) -> u64 {
-        let Config { triplets, triplet_dz_mm, triplet_dk, triplet_dp, .. } = self.config;
+        let Config { pair_weight, triplet_dz_mm, triplet_dk, triplet_dp, .. } = self.config;
         let inverse = 1.0 / (a.rho - b.rho);
         let (k12, p12) = (2.0 * (b.phi - a.phi) * inverse, (b.phi * a.rho - a.phi * b.rho) * inverse);
         let mut weight = 0;
@@ -385,7 +385,7 @@ impl Plain {
                     && ((c.phi * b.rho - b.phi * c.rho) * inverse - p12).abs() < triplet_dp;
                 if confirms {
                     weight += 1;
-                    if triplets == Triplets::Any {
+                    if pair_weight == PairWeight::Any {
                         return weight;
                     }
                 }
@@ -404,7 +404,7 @@ impl Plain {
                 (highest, at) = (sum, left);
             }
         }
-        let least = if self.config.triplets == Triplets::Off { 2 } else { 1 };
+        let least = if self.config.pair_weight == PairWeight::One { 2 } else { 1 };
         (highest >= least).then(|| (highest as f64, self.sums[at..at + 3].iter().sum::<f64>() / highest as f64))
     }
 }

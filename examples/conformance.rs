@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde::Deserialize;
 use serde_json::Value;
-use zfinder::config::{DefaultWindow, Neighbours, Triplets};
+use zfinder::config::{DefaultWindow, Neighbours, PairWeight};
 use zfinder::gpu::AdapterChoice;
 use zfinder::thesis::Accumulate;
 use zfinder::{
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         }
     }
     let engine = engine_of(args)?;
-    let tolerance = Tolerance::of(&engine);
+    let tolerance = Tolerance::new(&engine);
 
     let mut finders: Vec<ZFinder> = Vec::new();
     let (mut compared, mut all_agree) = (0, true);
@@ -172,7 +172,7 @@ struct Tolerance {
 impl Tolerance {
     /// The reference engine is the specification in f64; all other engines round in f32 and in
     /// fixed point.
-    fn of(engine: &Engine) -> Self {
+    fn new(engine: &Engine) -> Self {
         let (z_mm, weight) = if *engine == Engine::Reference { (1e-6, 0.0) } else { (0.01, 2.0) };
         Self { z_mm, weight }
     }
@@ -241,10 +241,10 @@ fn config_of(options: &BTreeMap<String, Value>) -> Result<(Config, f64), String>
             "nFirstLayers" => config.first_layers = number as u32,
             "preferCentralZ" => config.prefer_central = number != 0.0,
             "tripletMode" => {
-                config.triplets = match number as u32 {
-                    0 => Triplets::Off,
-                    1 => Triplets::Any,
-                    _ => Triplets::Count,
+                config.pair_weight = match number as u32 {
+                    0 => PairWeight::One,
+                    1 => PairWeight::Any,
+                    _ => PairWeight::Count,
                 }
             }
             "tripletDZ" => config.triplet_dz_mm = number,

@@ -15,9 +15,10 @@
 //! neighbour slices as a track bends across, are paired. The z12 of all pairs fill a histogram;
 //! tracks of one vertex agree and make a peak, chance pairs spread out. The highest window of three
 //! bins is the first vertex, at the mean z of its entries. Asking for a third spacepoint on the
-//! same track ([`Triplets`]) keeps the peak when there are many collisions. The algorithm is the
-//! ATLAS Level-2 z-finder (Konstantinidis and Drevermann, ATLAS-DAQ-2002-014), its GPU form that of
-//! C. Jones, *Porting the z-finder algorithm to GPU* (MSc thesis, Edinburgh 2010).
+//! same track ([`PairWeight`](config::PairWeight)) keeps the peak when there are many collisions.
+//! The algorithm is the ATLAS Level-2 z-finder (Konstantinidis and Drevermann, ATLAS-DAQ-2002-014),
+//! its GPU form that of C. Jones, *Porting the z-finder algorithm to GPU* (MSc thesis, Edinburgh
+//! 2010).
 //!
 //! Sums are integers: z is accumulated as a fixed-point offset within its bin
 //! ([`Accumulate::Fixed`](thesis::Accumulate::Fixed)), so that the order of additions, the size of
@@ -52,7 +53,7 @@
 //! [`Engine::Auto`] takes a hardware GPU if there is one, else the CPU. [`Results`] are columns,
 //! with a [`Status`] for every RoI; an error means that nothing could be answered.
 //!
-//! The walk is the same on every engine: spacepoints → `slice_spacepoints` → `find_z` →
+//! The stages are the same on every engine: spacepoints → `slice_spacepoints` → `find_z` →
 //! `sum_histos` → `find_peaks` → vertices. Each stage is a file of that name among the shaders, in
 //! the CPU engine and in the GPU engine.
 //!
@@ -67,9 +68,8 @@
 //! - [`config`], `z_bins`, `pt_weight`: the physics, [`Config`] with the table of its keys,
 //!   [`Preset`] and [`PtWeight`](config::PtWeight); `options`: [`Engine`], number type, encoding.
 //! - `reach`: the layers and slices that a configuration selects in a detector.
-//! - `histogram`: the pair of histograms (nHisto, zHisto) and their peaks.
-//! - [`results`], `vertex`, `z_error`, `error`: [`Results`], their views [`RoiResult`] and
-//!   [`Vertices`], [`Vertex`], [`Status`]; the error of z; failures, [`enum@Error`].
+//! - [`results`], `vertex`, `error`: [`Results`], their views [`RoiResult`] and
+//!   [`Vertices`], [`Vertex`], [`Status`]; failures, [`enum@Error`].
 //! - `engine`: the stages. Read `plan` (decisions of the host), `twin` (plain code, line by line as
 //!   the shaders), then `cpu`, `gpu` and `reference`.
 //! - `input_check`: units and layers of the first spacepoints.
@@ -108,7 +108,6 @@ pub mod detector;
 mod engine;
 mod error;
 mod finder;
-mod histogram;
 mod input_check;
 #[cfg(feature = "internals")]
 pub mod internals;
@@ -123,7 +122,6 @@ mod stream;
 pub mod thesis;
 mod vertex;
 mod z_bins;
-mod z_error;
 
 pub use batch_view::BatchView;
 pub use columns::Columns;

@@ -1,7 +1,7 @@
 //! How a confirmed pair is weighted by the transverse momentum of its track, and how peaks of such
 //! pairs are ranked.
 
-/// How [`Weighting::Pt`](crate::Weighting::Pt) weighs a pair and ranks a peak. Where the numbers
+/// How [`PairWeight::Pt`](crate::PairWeight::Pt) weighs a pair and ranks a peak. Where the numbers
 /// come from: `docs/physics.md`.
 ///
 /// a, b and c are the three spacepoints from the beam outwards, and k13 is the curvature of the

@@ -2,7 +2,7 @@
 //! layers reaches, how many entries a track makes.
 
 use crate::config::MaxLayer;
-use crate::config::{Config, Neighbours, Triplets, Weighting};
+use crate::config::{Config, Neighbours, PairWeight};
 use crate::detector::{Detector, Layer, LayerKind};
 use crate::error::{Error, Result};
 use crate::pt_weight::PtWeight;
@@ -129,9 +129,9 @@ impl Detector {
     pub(crate) fn track_model(&self, config: &Config) -> TrackModel {
         // Pixels alone make fewer entries, which are as much worse in z: all layers count
         // (docs/physics.md).
-        let taking_part = match config.weighting {
-            Weighting::Count => u64::MAX,
-            Weighting::Pt => self.layers_taking_part(config).unwrap_or(u64::MAX),
+        let taking_part = match config.pair_weight {
+            PairWeight::Pt => self.layers_taking_part(config).unwrap_or(u64::MAX),
+            PairWeight::One | PairWeight::Any | PairWeight::Count => u64::MAX,
         };
         let layers = self.layers().iter().enumerate().filter(|(i, _)| taking_part >> i & 1 != 0);
         let (numbers, barrels): (Vec<usize>, Vec<(f64, Option<f64>)>) = layers
@@ -145,13 +145,11 @@ impl Detector {
         let outer = |a: usize| a + 1..barrel;
         // Weights by pT need several layers.
         let layers_beyond = |least: u32| move |b: &usize| barrel - 1 - b >= least as usize;
-        let entries: usize = match config.triplets {
-            _ if config.weighting == Weighting::Pt => {
-                (0..inner).flat_map(outer).filter(layers_beyond(PtWeight::LAYERS[0][1])).count()
-            }
-            Triplets::Off => (0..inner).map(|a| outer(a).count()).sum(),
-            Triplets::Any => (0..inner).flat_map(outer).filter(|&b| outer(b).count() > 0).count(),
-            Triplets::Count => (0..inner).flat_map(outer).map(|b| outer(b).count()).sum(),
+        let entries: usize = match config.pair_weight {
+            PairWeight::One => (0..inner).map(|a| outer(a).count()).sum(),
+            PairWeight::Any => (0..inner).flat_map(outer).filter(|&b| outer(b).count() > 0).count(),
+            PairWeight::Count => (0..inner).flat_map(outer).map(|b| outer(b).count()).sum(),
+            PairWeight::Pt => (0..inner).flat_map(outer).filter(layers_beyond(PtWeight::LAYERS[0][1])).count(),
         };
         let precisions = self.pair_precisions();
         let pairs_of_track = |a: usize| outer(a).filter(layers_beyond(PtWeight::LAYERS[0][0])).map(move |b| (a, b));

@@ -18,8 +18,7 @@ pub struct Vertex {
     /// in phi stand for the tracks. The precision of the pairs, pairs beside the window, and the
     /// width of the beam count, too.
     pub z_error_mm: f64,
-    /// Entries in the peak's three bins (pairs, or triplets, by [`Triplets`](crate::Triplets)), or
-    /// their weights ([`Weighting`](crate::Weighting)).
+    /// Sum of the weights in the peak's three bins ([`PairWeight`](crate::config::PairWeight)).
     pub weight: f64,
     /// Pairs in the peak's three bins: the weight, unless confirming spacepoints are counted or
     /// weighted.

@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use kernel_host::testing::on_adapters;
-use zfinder::config::Triplets;
+use zfinder::config::PairWeight;
 use zfinder::thesis::Accumulate;
 use zfinder::{
     Config, Detector, Encoding, Engine, Precision, Preset, Results, RoiBatch, SearchedBatch, StreamOptions, ZFinder,
@@ -16,11 +16,11 @@ use zfinder_testing::toy::Toy;
 /// Configurations that differ in their memory: histograms, third spacepoints, weights, several
 /// peaks.
 fn configs() -> Vec<(&'static str, Config)> {
-    let triplets = |triplets| Config::preset(Preset::Default).with(|c| c.triplets = triplets);
+    let weight = |weight| Config::preset(Preset::Default).with(|c| c.pair_weight = weight);
     vec![
         ("pairs", Config::preset(Preset::Default)),
-        ("any", triplets(Triplets::Any)),
-        ("count", triplets(Triplets::Count)),
+        ("any", weight(PairWeight::Any)),
+        ("count", weight(PairWeight::Count)),
         ("high pile-up", Config::preset(Preset::HighPileup)),
         ("egamma", Config::preset(Preset::Egamma)),
         ("hard scatter", Config::preset(Preset::HardScatter)),

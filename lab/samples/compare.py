@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 PRESETS = {name: f"--preset {name}" for name in ["default", "egamma", "full-scan", "hard-scatter", "auto"]}
-PRESETS["single"] = "--preset default --neighbours single --triplets any"
+PRESETS["single"] = "--preset default --neighbours single --pair-weight any"
 
 
 def truth(folder):

@@ -84,7 +84,7 @@ class Config(Keys, Mapping[str, Any]):
     --------
     >>> from pyzfinder import Config
     >>> config = Config("hard-scatter", peaks=2)
-    >>> config["peaks"], config.weighting
+    >>> config["peaks"], config.pair_weight
     (2, 'pt')
     >>> config.replace(peaks=5).peaks
     5

@@ -30,10 +30,12 @@ class Keys:
     peaks: int
     #: Slices of phi that a pair may reach into.
     neighbours: Literal["single", "bending"]
-    #: Quantity that is counted.
-    triplets: Literal["off", "any", "count"]
-    #: Weight of a pair that a third spacepoint confirms.
-    weighting: Literal["count", "pt"]
+    #: Weight of a pair.
+    pair_weight: Literal["one", "any", "count", "pt"]
+    #: Order in which peaks are taken.
+    ranking: Literal["entries", "directions"]
+    #: Estimate of z from a peak.
+    z_estimate: Literal["mean", "densest"]
     #: Window in phi of an RoI for which none is given.
     phi_window: Literal["full-scan", "spacepoints"]
     #: Beam position (x, y) at z = 0 (two numbers, -1000 to 1000 mm).

@@ -40,7 +40,7 @@ def test_configurations_come_from_anything(tmp_path):
         {"config": {"peeks": 3}},
         {"config": {"peaks": -1}},
         {"config": {"z_bin_mm": float("nan")}},
-        {"config": {"triplets": "some"}},
+        {"config": {"pair_weight": "some"}},
         {"config": {"peaks": object()}},
         {"detector": "no-detector"},
         {"detector": "name = 'x'\nlayer = []"},

@@ -1,8 +1,11 @@
 // Accumulates z in f32 by compare and retry, the thesis's way to add floats without float atomics:
 // read, add, write if unchanged, else again. The last digits depend on the order. Swapped with
-// accumulate/fixed_point.wgsl.
-// workgroup memory: 8 TILE_BINS bytes
-// Needs: tracks, histograms, types; of the kernel count_pair, give_up.
+// find_z/accumulate/fixed_point.wgsl.
+
+#import shared::histograms
+#import shared::types
+#import find_z::pair_weight
+#import kernel::{count_pair, give_up}
 
 override TILE_BINS: u32 = 1024;
 

@@ -1,6 +1,7 @@
 // Adds to a word of an RoI's own histogram: f32 sums of z, by compare and retry. Swapped with
-// accumulate/total_fixed_point.wgsl.
-// Needs: of the kernel totals.
+// find_z/total_sums/fixed_point.wgsl.
+
+#import kernel::{totals}
 
 fn add_z(word: u32, steps: u32, weight: u32, z: f32) {
     let term = f32(weight) * z;

@@ -1,9 +1,12 @@
 // Pairs of a group of slices, in the thesis's way (findZ): all pairs of the group's inner cells
 // with outer layers are numbered together, and every thread strides over the numbers. Swapped with
-// pairs/streamed.wgsl.
-// workgroup memory: 24 WORKGROUP_SIZE + 20 bytes
-// Needs: tracks, order/by_layer, thirds, types; of the kernel TRIPLETS, WORKGROUP_SIZE,
-//       give_up, params, points, set_rows.
+// find_z/pairs/streamed.wgsl.
+
+#import shared::types
+#import find_z::order::by_layer
+#import find_z::tracks
+#import find_z::pair_weight
+#import kernel::{WORKGROUP_SIZE, give_up, params, points, set_rows}
 
 // Cells with inner spacepoints: slice << 8 | index into wg_filled.
 var<workgroup> wg_inner: array<u32, WORKGROUP_SIZE>;
@@ -143,10 +146,7 @@ fn add_pair(row: u32, number: u32) {
     if !is_searched(z12) {
         return;
     }
-    var weight = 1u;
-    if TRIPLETS != 0u {
-        weight = weigh_thirds(place_a, place_b, z12);
-    }
+    let weight = weigh_pair(place_a, place_b, z12);
     if weight != 0u {
         add_entry(place_a, place_b, z12, weight);
     }

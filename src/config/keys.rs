@@ -185,7 +185,7 @@ mod tests {
             ("beam_spot_mm", "1"),
             ("beam_spot_tilt", "0,2"),
             ("charge_aware", "1"),
-            ("weighting", "mass"),
+            ("pair_weight", "mass"),
             ("max_layer", "-1"),
             ("max_layer", "gold"),
         ] {

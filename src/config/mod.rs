@@ -16,7 +16,9 @@ pub use max_layer::MaxLayer;
 pub use preset::Preset;
 #[cfg(feature = "serde")]
 pub use serde_form::ConfigChanges;
-pub use table::{Config, DefaultWindow, Extrapolation, Fallback, Neighbours, Significance, Triplets, Weighting};
+pub use table::{
+    Config, DefaultWindow, Extrapolation, Fallback, Neighbours, PairWeight, Ranking, Significance, ZEstimate,
+};
 pub use value::Value;
 pub use words::Word;
 
@@ -179,19 +181,16 @@ impl Config {
         for key in Self::KEYS {
             key.check(&key.get(self))?;
         }
-        if self.weighting == Weighting::Pt && self.triplets == Triplets::Off {
-            return Err(Error::Config {
-                key: "weighting",
-                value: "pt".into(),
-                reason: "needs triplets = any or count: a pair's pT takes a third spacepoint".into(),
-            });
+        let refuse = |reason: &str| {
+            let value = self.pair_weight.to_string();
+            Err(Error::Config { key: "pair_weight", value, reason: reason.to_owned() })
+        };
+        let by_pt = self.pair_weight == PairWeight::Pt;
+        if by_pt && (self.charge_aware || self.histogram_per_slice) {
+            return refuse("needs one histogram an RoI: charge_aware and histogram_per_slice must be off");
         }
-        if self.weighting == Weighting::Pt && (self.charge_aware || self.histogram_per_slice) {
-            return Err(Error::Config {
-                key: "weighting",
-                value: "pt".into(),
-                reason: "needs one histogram an RoI: charge_aware and histogram_per_slice must be off".into(),
-            });
+        if !by_pt && (self.ranking == Ranking::Directions || self.z_estimate == ZEstimate::Densest) {
+            return refuse("needs ranking = entries and z_estimate = mean: the other choices take weights by pT");
         }
         if let Some(fallback) = self.fallback_config() {
             fallback.validate()?;
@@ -211,7 +210,7 @@ impl Config {
 
     /// Entries that a peak needs. Pairs meet by chance, so one pair is no peak (reference program).
     pub(crate) fn least_weight(&self) -> u32 {
-        if self.triplets == Triplets::Off { 2 } else { 1 }
+        if self.pair_weight == PairWeight::One { 2 } else { 1 }
     }
 
     /// Histograms of an RoI of so many slices: of each charge, and of each slice.
@@ -240,7 +239,7 @@ impl Config {
 
     /// Whether the highest peak may be less significant than a later one.
     pub(crate) fn ranks_beside_significance(&self) -> bool {
-        self.weighting == Weighting::Pt && self.percentile > 0.0
+        self.ranking == Ranking::Directions && self.percentile > 0.0
     }
 
     /// The beam's position at z, which is what rho and phi are about.
@@ -283,7 +282,8 @@ mod tests {
         refused(|c| c.beam_spot_tilt = [2.0, 0.0], "beam_spot_tilt");
         refused(|c| c.beam_width_mm = -0.01, "beam_width_mm");
         refused(|c| c.beam_width_mm = f64::NAN, "beam_width_mm");
-        refused(|c| c.weighting = Weighting::Pt, "triplets");
-        refused(|c| (c.weighting, c.triplets, c.charge_aware) = (Weighting::Pt, Triplets::Any, true), "charge_aware");
+        refused(|c| (c.pair_weight, c.charge_aware) = (PairWeight::Pt, true), "charge_aware");
+        refused(|c| c.ranking = Ranking::Directions, "pair_weight");
+        refused(|c| (c.pair_weight, c.z_estimate) = (PairWeight::Count, ZEstimate::Densest), "pair_weight");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::config::max_layer::MaxLayer;
 use crate::config::preset::Preset;
-use crate::config::table::{Config, DefaultWindow, Fallback, Neighbours, Significance, Triplets, Weighting};
+use crate::config::table::{Config, DefaultWindow, Fallback, Neighbours, PairWeight, Ranking, Significance, ZEstimate};
 use crate::detector::layers::Sensor;
 
 impl Config {
@@ -30,12 +30,12 @@ impl Config {
             dphi_deta,
             charge_aware: true,
             vertex_separation_bins: 5.0,
-            triplets: Triplets::Any,
+            pair_weight: PairWeight::Any,
             ..Self::BASE
         };
         let pixels = |phi_slice_deg| Self {
             phi_slice_deg,
-            triplets: Triplets::Any,
+            pair_weight: PairWeight::Any,
             max_layer: MaxLayer::Sensor(Sensor::Pixel),
             phi_window: DefaultWindow::FullScan,
             ..Self::BASE
@@ -95,7 +95,7 @@ impl Config {
             z_bin_mm: 0.4,
             prefer_central: false,
             vertex_distance_cut: 0.01,
-            triplets: Triplets::Any,
+            pair_weight: PairWeight::Any,
             triplet_dz_mm: 6.0,
             triplet_dk: 5e-5,
             triplet_dp: 0.005,
@@ -114,11 +114,12 @@ impl Config {
             bending_pt_gev: 2.0,
             // Layers are counted from the barrel outwards: pixel disks are among the first 11.
             first_layers: 11,
-            triplets: Triplets::Any,
+            pair_weight: PairWeight::Pt,
+            ranking: Ranking::Directions,
+            z_estimate: ZEstimate::Densest,
             triplet_dz_mm: 1.5,
             triplet_dk: 1e-4,
             max_layer: MaxLayer::Sensor(Sensor::ShortStrip),
-            weighting: Weighting::Pt,
             ..Self::BASE
         }
     }

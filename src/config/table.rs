@@ -20,27 +20,42 @@ words! {
 }
 
 words! {
-    /// Quantity that histograms count.
-    pub enum Triplets for "triplets" = Off {
-        /// Pairs, each with weight 1.
-        Off = "off",
-        /// Pairs that at least one third spacepoint confirms, each with weight 1.
+    /// Weight of a pair of spacepoints in the histogram.
+    pub enum PairWeight for "pair_weight" = One {
+        /// 1 for every pair.
+        One = "one",
+        /// 1 for a pair that at least one third spacepoint confirms.
         Any = "any",
-        /// Pairs weighted by the number of third spacepoints that confirm them.
+        /// The number of third spacepoints that confirm the pair.
         Count = "count",
+        /// By the transverse momentum of the track of pair and third spacepoints.
+        ///
+        /// [`PtWeight`](crate::config::PtWeight) has the formula.
+        Pt = "pt",
     }
 }
 
 words! {
-    /// Weight of a confirmed pair.
-    pub enum Weighting for "weighting" = Count {
-        /// As `triplets` says.
-        Count = "count",
-        /// By the transverse momentum of the triplet's track.
+    /// Order in which peaks are taken: the highest rank first.
+    pub enum Ranking for "ranking" = Entries {
+        /// By the sum of the weights in the peak's three bins.
+        Entries = "entries",
+        /// By the sum of the weights and by the number of directions with hard and soft tracks.
         ///
-        /// Peaks are ranked by the directions of their tracks, too. The vertex of the hardest
-        /// tracks therefore comes first at any pile-up ([`PtWeight`](crate::config::PtWeight)).
-        Pt = "pt",
+        /// The vertex of the hardest tracks comes first at any pile-up
+        /// ([`PtWeight::rank`](crate::config::PtWeight::rank)).
+        Directions = "directions",
+    }
+}
+
+words! {
+    /// Estimate of a vertex's z from its peak.
+    pub enum ZEstimate for "z_estimate" = Mean {
+        /// The mean of the entries in the peak's three bins, by weight.
+        Mean = "mean",
+        /// The mean of the pairs where they are densest near the peak, by the precision of their
+        /// layers.
+        Densest = "densest",
     }
 }
 
@@ -167,12 +182,12 @@ keys! {
     /// Every option of the physics. [`Config::KEYS`] has the names, ranges and units of all fields.
     ///
     /// ```
-    /// use zfinder::config::Triplets;
+    /// use zfinder::config::PairWeight;
     /// use zfinder::{Config, Preset};
     ///
     /// let mut config = Config::preset(Preset::FullScan);
     /// config.z_bin_mm = 0.3;
-    /// config.triplets = Triplets::Any;
+    /// config.pair_weight = PairWeight::Any;
     /// config.validate()?;
     /// # Ok::<(), zfinder::Error>(())
     /// ```
@@ -185,15 +200,19 @@ keys! {
         peaks: u32 = 1, Whole { low: 1, high: Config::MAX_PEAKS, optional: false }; Search
         /// Slices of phi that a pair may reach into.
         neighbours: Neighbours = Neighbours::Bending, Kind::Word(Neighbours::WORDS); Search
-        /// Quantity that is counted.
+        /// Weight of a pair.
         ///
-        /// Third spacepoints keep the peak when there are many collisions at once.
-        triplets: Triplets = Triplets::Off, Kind::Word(Triplets::WORDS); Search
-        /// Weight of a pair that a third spacepoint confirms.
+        /// Third spacepoints keep the peak when there are many collisions at once. `pt` needs one
+        /// histogram an RoI: `charge_aware` and `histogram_per_slice` must be `false`.
+        pair_weight: PairWeight = PairWeight::One, Kind::Word(PairWeight::WORDS); Search
+        /// Order in which peaks are taken.
         ///
-        /// `pt` needs `triplets` = `any` or `count`, because a pair's pT takes a third spacepoint,
-        /// and one histogram an RoI: `charge_aware` and `histogram_per_slice` must be `false`.
-        weighting: Weighting = Weighting::Count, Kind::Word(Weighting::WORDS); Search
+        /// `directions` needs `pair_weight` = `pt`.
+        ranking: Ranking = Ranking::Entries, Kind::Word(Ranking::WORDS); Search
+        /// Estimate of z from a peak.
+        ///
+        /// `densest` needs `pair_weight` = `pt`.
+        z_estimate: ZEstimate = ZEstimate::Mean, Kind::Word(ZEstimate::WORDS); Search
         /// Window in phi of an RoI for which none is given.
         phi_window: DefaultWindow = DefaultWindow::FullScan, Kind::Word(DefaultWindow::WORDS); Search
         /// Beam position (x, y) at z = 0.
@@ -204,8 +223,8 @@ keys! {
         beam_spot_tilt: [f64; 2] = [0.0; 2], Pair { low: -1.0, high: 1.0 }; Search
         /// Standard deviation of vertices in x and y about the beam.
         ///
-        /// Where weights go by pT, the error of z contains it. Below [`Config::BEAM_WIDTH_MM`] it
-        /// has no effect.
+        /// With `z_estimate` = `densest`, the error of z contains it. Below
+        /// [`Config::BEAM_WIDTH_MM`] it has no effect.
         beam_width_mm: f64 = Config::BEAM_WIDTH_MM, Real { low: 0.0, high: 1e3 }, in "mm"; Search
         /// How z is extrapolated to the beam.
         extrapolation: Extrapolation = Extrapolation::Linear, Kind::Word(Extrapolation::WORDS); Search

@@ -1,16 +1,15 @@
 //! How a spacepoint travels to the device: losslessly, or in 64 bits. Twins of
-//! `shaders/encoding/*.wgsl`.
+//! `shaders/slice_spacepoints/encoding/*.wgsl`.
 
 use std::f64::consts::{PI, TAU};
 
 use bytemuck::Pod;
 
-use crate::config::{Extrapolation, Triplets, Weighting};
+use crate::config::{Extrapolation, PairWeight};
 use crate::detector::LayerKind;
-use crate::engine::plan::block::{BLOCK, Block, SpacepointSource};
-use crate::engine::plan::{Search, SlicePlacement};
+use crate::engine::plan::{BLOCK, Block, PackSummary, RoiPlan, Search, SlicePlacement, SpacepointSource, block_of};
 use crate::engine::real::Real;
-use crate::spacepoint::is_near;
+use crate::spacepoint::{RoiView, Spacepoint, is_near};
 
 /// An encoding of spacepoints for the upload.
 pub(crate) trait Encode<R: Real>: Sync {
@@ -38,7 +37,8 @@ pub(crate) trait Encode<R: Real>: Sync {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lossless;
 
-/// In place of a spacepoint's slice and layer: takes no part. `DROPPED` in `shaders/types.wgsl`.
+/// In place of a spacepoint's slice and layer: takes no part. `DROPPED` in
+/// `shaders/shared/types.wgsl`.
 pub(crate) const DROPPED: u32 = u32::MAX;
 
 impl<R: Real> Encode<R> for Lossless {
@@ -130,7 +130,7 @@ impl Compact {
     /// The bits that suit a search; None where rho and z would be left with steps beyond
     /// [`Compact::COARSEST_MM`], or where weights go by curvature, which every digit of phi moves.
     pub(crate) fn new(search: &Search) -> Option<Self> {
-        if search.config.weighting == Weighting::Pt {
+        if search.config.pair_weight == PairWeight::Pt {
             return None;
         }
         let bits_for = |values: u64| values.next_power_of_two().trailing_zeros();
@@ -138,7 +138,7 @@ impl Compact {
         let slice_bits = bits_for((TAU * per_rad).ceil() as u64 + 1);
         // One value more: takes no part.
         let layer_bits = bits_for(search.layers() as u64 + 1);
-        let pairs_only = search.config.triplets == Triplets::Off;
+        let pairs_only = search.config.pair_weight == PairWeight::One;
         let phi_bits = if pairs_only && search.config.extrapolation == Extrapolation::Linear { 0 } else { 5 };
         let (rho_mm, z_mm) = extent(search);
         let left = 64u32.checked_sub(slice_bits + layer_bits + phi_bits)?;
@@ -159,7 +159,7 @@ impl Compact {
         })
     }
 
-    /// Overrides of `shaders/encoding/compact.wgsl`.
+    /// Overrides of `shaders/slice_spacepoints/encoding/compact.wgsl`.
     pub(crate) fn constants(&self) -> [(&'static str, f64); 7] {
         [
             ("Z_BITS", f64::from(self.z_bits)),
@@ -355,3 +355,60 @@ impl<S: SpacepointSource> pulp::NullaryFnOnce for CompactBlock<'_, S> {
 #[cfg(test)]
 #[path = "encoding_tests.rs"]
 mod tests;
+
+impl Search {
+    /// Hands every spacepoint of a planned RoI to `write`, encoded, in order and block by block.
+    pub(crate) fn pack<R: Real, E: Encode<R>>(
+        &self,
+        encoding: &E,
+        plan: &RoiPlan,
+        roi: RoiView<'_>,
+        mut write: impl FnMut(&[E::Word]),
+    ) -> PackSummary {
+        let bad = PackSummary { bad: true, ..PackSummary::default() };
+        if plan.bad {
+            return bad;
+        }
+        let inv = self.config.slices_per_rad();
+        let placing = SlicePlacement {
+            phi_min: plan.phi_min,
+            width: plan.width,
+            slices_per_rad: inv,
+            slices: plan.slices,
+            layers: self.layers() as u32,
+        };
+        let plain = self.is_plain();
+        let mut kept = 0;
+        let mut block = [encoding.dropped(); BLOCK];
+        for first in (0..roi.len()).step_by(BLOCK) {
+            let count = BLOCK.min(roi.len() - first);
+            // The last block overlaps the one before it, so that it is whole.
+            let begin = first - (BLOCK - count).min(first);
+            if let Some(spacepoints) = block_of(roi, begin).filter(|_| plain)
+                && let Some(taken) = encoding.encode_block(&placing, spacepoints, &mut block)
+            {
+                let (before, words) = block.split_at(first - begin);
+                kept += taken - before.iter().filter(|&word| *word != encoding.dropped()).count();
+                write(words);
+                continue;
+            }
+            for (word, i) in block[..count].iter_mut().zip(first..) {
+                let Spacepoint { rho, phi, z, layer } = roi.spacepoint(i);
+                let Some((rho, phi)) = self.about_beam(rho, phi, z, layer) else { return bad };
+                let from_edge = placing.beyond_edge(phi);
+                *word = if from_edge < plan.width && self.takes_part(layer) {
+                    kept += 1;
+                    let slice = ((from_edge * inv) as u32).min(plan.slices - 1);
+                    match encoding.encode(rho, from_edge, z, slice, layer) {
+                        Some(word) => word,
+                        None => return PackSummary { too_far: true, ..PackSummary::default() },
+                    }
+                } else {
+                    encoding.dropped()
+                };
+            }
+            write(&block[..count]);
+        }
+        PackSummary { kept, outside: roi.len() - kept, ..PackSummary::default() }
+    }
+}

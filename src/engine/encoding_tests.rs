@@ -1,28 +1,27 @@
 //! Encodings hold what they must, and encode blocks as they do one by one.
 
 use super::*;
-use crate::config::Config;
-use crate::config::Preset;
+use crate::config::{Config, PairWeight, Preset};
 use crate::detector::Detector;
 use crate::engine::plan::{PackSummary, RoiPlan};
 use crate::roi_batch::RoiBatch;
 use crate::spacepoint::{PhiWindow, Roi, RoiDescriptor, RoiView, Spacepoint};
 
-fn search(triplets: Triplets) -> Search {
-    let config = Config { triplets, ..Config::preset(Preset::Thesis) };
+fn search(pair_weight: PairWeight) -> Search {
+    let config = Config { pair_weight, ..Config::preset(Preset::Thesis) };
     Search::new(&config, &Detector::atlas2010()).expect("a valid configuration")
 }
 
 /// The steps that the documentation of `Encoding` names.
 #[test]
 fn bits_suit_the_detector() {
-    let pairs = Compact::new(&search(Triplets::Off)).expect("room");
+    let pairs = Compact::new(&search(PairWeight::One)).expect("room");
     assert_eq!((pairs.z_bits + pairs.rho_bits, pairs.phi_bits, pairs.slice_bits, pairs.layer_bits), (47, 0, 11, 5));
     assert_eq!(pairs.step_mm, 1.0 / 4096.0);
-    let triplets = Compact::new(&search(Triplets::Any)).expect("room");
+    let triplets = Compact::new(&search(PairWeight::Any)).expect("room");
     assert!(triplets.step_mm <= 0.001 && triplets.phi_bits == 5, "{triplets:?}");
     // Slices of a thousandth of a degree and triplets: rho and z would be left with too little.
-    let fine = Config { phi_slice_deg: 1e-6, triplets: Triplets::Any, ..Config::preset(Preset::Default) };
+    let fine = Config { phi_slice_deg: 1e-6, pair_weight: PairWeight::Any, ..Config::preset(Preset::Default) };
     assert_eq!(Compact::new(&Search::new(&fine, &Detector::atlas2010()).expect("valid")), None);
 }
 
@@ -30,7 +29,7 @@ fn bits_suit_the_detector() {
 #[test]
 fn spacepoints_come_back() {
     let rng = &mut fastrand::Rng::with_seed(8);
-    for triplets in [Triplets::Off, Triplets::Any] {
+    for triplets in [PairWeight::One, PairWeight::Any] {
         let search = search(triplets);
         let compact = Compact::new(&search).expect("room");
         let half = compact.step_mm * 0.5001;
@@ -56,9 +55,12 @@ fn spacepoints_come_back() {
 #[test]
 fn blocks_are_encoded_as_one_by_one() {
     let rng = &mut fastrand::Rng::with_seed(9);
-    for (low, high, triplets) in
-        [(-0.4, 0.5, Triplets::Off), (3.0, -3.0, Triplets::Any), (-PI, PI, Triplets::Any), (1.0, 1.3, Triplets::Off)]
-    {
+    for (low, high, triplets) in [
+        (-0.4, 0.5, PairWeight::One),
+        (3.0, -3.0, PairWeight::Any),
+        (-PI, PI, PairWeight::Any),
+        (1.0, 1.3, PairWeight::One),
+    ] {
         let search = search(triplets);
         let compact = Compact::new(&search).expect("room");
         let slice = 0.2f64.to_radians();

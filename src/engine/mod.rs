@@ -6,7 +6,9 @@ pub(crate) mod encoding;
 pub(crate) mod gpu;
 #[cfg(feature = "gpu")]
 pub(crate) mod gpus;
+pub(crate) mod histogram;
 pub(crate) mod plan;
+pub(crate) mod ranking;
 pub(crate) mod real;
 pub(crate) mod records;
 #[cfg_attr(not(feature = "internals"), allow(dead_code, unreachable_pub, reason = "public in `internals`"))]
@@ -16,6 +18,7 @@ mod threads;
 #[cfg(test)]
 pub(crate) mod twin;
 pub(crate) mod vertices;
+pub(crate) mod z_estimate;
 
 #[cfg(test)]
 #[cfg_attr(not(feature = "gpu"), allow(dead_code, reason = "the GPU's tests use more of it"))]

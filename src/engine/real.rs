@@ -22,13 +22,13 @@ pub(crate) trait Real:
     + Mul<Output = Self>
     + Div<Output = Self>
 {
-    /// `Packed` in `shaders/encoding/lossless.wgsl`.
+    /// `Packed` in `shaders/slice_spacepoints/encoding/lossless.wgsl`.
     type Spacepoint: Pod + PartialEq + Send + Sync;
-    /// `Stored` in `shaders/real/*.wgsl`.
+    /// `Stored` in `shaders/shared/real/*.wgsl`.
     type Stored: Pod + Send + Sync;
-    /// `Roi` in `shaders/types.wgsl`.
+    /// `Roi` in `shaders/shared/types.wgsl`.
     type Roi: Pod + Send + Sync;
-    /// `Cuts` in `shaders/types.wgsl`.
+    /// `Cuts` in `shaders/shared/types.wgsl`.
     type Cuts: Pod + Send + Sync;
 
     fn from_f64(value: f64) -> Self;
@@ -46,7 +46,7 @@ pub(crate) trait Real:
     #[cfg(test)]
     fn stored(stored: &Self::Stored) -> (Self, u32);
     /// The whole number below `scale * self + offset`, which is not negative; `offset` is whole.
-    /// `whole_steps` in `shaders/real/*.wgsl`.
+    /// `whole_steps` in `shaders/shared/real/*.wgsl`.
     fn whole_steps(self, scale: Self, offset: Self) -> u32;
     fn roi(scale: ZScale<Self>, words: RoiWords) -> Self::Roi;
     /// Takes an RoI's spacepoints out of the search.
@@ -55,7 +55,7 @@ pub(crate) trait Real:
 }
 
 /// The weight of a pair as all engines that compute in `R` round it: beside a half, a last digit
-/// decides. `shaders/thirds/pt.wgsl`.
+/// decides. `shaders/find_z/pair_weight/pt.wgsl`.
 pub(crate) fn weight_in<R: Real>(pt_weight: &PtWeight) -> u32 {
     pt_weight.weight_by(|pt| {
         let pt = R::from_f64(pt);

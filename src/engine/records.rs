@@ -1,5 +1,5 @@
-//! Records that Rust and WGSL share, as `shaders/types.wgsl` has them. A test compares the layouts
-//! with those of naga.
+//! Records that Rust and WGSL share, as `shaders/shared/types.wgsl` has them. A test compares the
+//! layouts with those of naga.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable};
 pub(crate) struct ZScale<R> {
     pub(crate) z_min: R,
     pub(crate) z_max: R,
-    /// Fixed-point steps per mm, [`crate::histogram::OFFSET_STEPS`] a bin.
+    /// Fixed-point steps per mm, [`crate::engine::histogram::OFFSET_STEPS`] a bin.
     pub(crate) steps_per_mm: R,
     /// Steps of z = 0 above the first bin's lower edge.
     pub(crate) steps_at_0: R,
@@ -29,7 +29,8 @@ pub(crate) struct TripletCuts<R> {
     pub(crate) per_gev2: R,
 }
 
-/// Whole numbers of one RoI, as `Roi` in `shaders/types.wgsl` has them after its `z` numbers.
+/// Whole numbers of one RoI, as `Roi` in `shaders/shared/types.wgsl` has them after its `z`
+/// numbers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct RoiWords {
@@ -108,7 +109,7 @@ macro_rules! records {
 records!(f32, SpacepointF32, StoredF32, RoiF32, CutsF32, 0);
 records!(f64, SpacepointF64, StoredF64, RoiF64, CutsF64, 1);
 
-/// `Params` in `shaders/types.wgsl`.
+/// `Params` in `shaders/shared/types.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Params {
@@ -128,7 +129,7 @@ pub(crate) struct Params {
     pub(crate) total_parts: u32,
 }
 
-/// `Sums` in `shaders/types.wgsl`.
+/// `Sums` in `shaders/shared/types.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Sums {
@@ -139,10 +140,10 @@ pub(crate) struct Sums {
     pub(crate) digits: [u32; 256],
 }
 
-/// `Window` in `shaders/windows.wgsl`: sum, distance from the middle, first bin.
+/// `Window` in `shaders/find_peaks/windows.wgsl`: sum, distance from the middle, first bin.
 pub(crate) type Window = [u32; 3];
 
-/// `RoiStatus` in `shaders/types.wgsl`.
+/// `RoiStatus` in `shaders/shared/types.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub(crate) struct RoiStatus {
@@ -171,7 +172,7 @@ pub(crate) struct Peak {
     pub(crate) background: Background,
 }
 
-/// The densest pairs near a peak whose weights go by pT: `Cluster` in `shaders/types.wgsl`.
+/// The densest pairs near a peak whose weights go by pT: `Cluster` in `shaders/shared/types.wgsl`.
 ///
 /// The weight of a hard track's pair reaches a thousand, but its z is no better. A displaced track
 /// may be the hardest. z is therefore the mean of the pairs in the cluster, weighted by the
@@ -195,7 +196,8 @@ pub(crate) struct Cluster {
     pub(crate) around: u32,
 }
 
-/// Sums of windows of three bins that are background, added: `Background` in `shaders/types.wgsl`.
+/// Sums of windows of three bins that are background, added: `Background` in
+/// `shaders/shared/types.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub(crate) struct Background {

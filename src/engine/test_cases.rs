@@ -2,8 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::config::Preset;
-use crate::config::{Config, Neighbours};
+use crate::config::{Config, Neighbours, Preset};
 use crate::detector::{Detector, Layer, LayerKind};
 use crate::engine::toy::{Toy, between};
 use crate::roi_batch::RoiBatch;

@@ -1,15 +1,14 @@
 //! Turns peaks into vertices. A peak near an accepted vertex is mixed into it (specification,
 //! section 2, Peaks). The host computes in f64 from words, so the CPU and the GPU engine agree.
 
-use crate::config::{Config, Weighting};
+use crate::config::{Config, PairWeight};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::records::Peak;
-use crate::histogram::{CompareExchange, FixedPoint, ZSum};
+use crate::engine::z_estimate::PeakOfTracks;
 use crate::reach::TrackModel;
 use crate::thesis::Accumulate;
 use crate::vertex::{MeanBackground, Vertex};
 use crate::z_bins::ZBins;
-use crate::z_error::MeanZ;
 
 /// Makes the vertices of an RoI. Takes its peaks, highest first, until there are as many vertices
 /// as requested.
@@ -120,43 +119,15 @@ impl Peak {
         // The background's entries move the mean as well, and say nothing of the vertex.
         let signal = n - background.map_or(0.0, |background| background.entries);
         let pairs: u64 = self.pairs.iter().map(|&pairs| u64::from(pairs)).sum();
-        let share = (signal / n).powi(2);
-        let (entries_z_mm, variance) = self.weighted_mean(bins, accumulate);
-        let (mean, entries, rank) = match config.weighting {
-            // Weights are no numbers of entries: pairs are.
-            Weighting::Pt => {
-                let of_pairs = self.cluster.mean(f64::from(self.bin), bins);
-                let best_pair_mm = tracks.z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());
-                let of_precision_1_mm = best_pair_mm * tracks.precision;
-                let (cluster, width_mm) = (&self.cluster, config.beam_width_mm);
-                let mean = MeanZ::of_pairs(of_pairs, entries_z_mm, cluster, share, of_precision_1_mm, width_mm);
-                (mean, pairs as f64, f64::from(f32::from_bits(self.rank)))
-            }
-            Weighting::Count => {
-                let independent = n * share / tracks.entries;
-                let mean = MeanZ { z_mm: entries_z_mm, variance, independent, common_variance: 0.0 };
-                (mean, n, f64::from(self.rank))
-            }
-        };
+        // Weights by pT are no numbers of entries: pairs are.
+        let entries = if config.pair_weight == PairWeight::Pt { pairs as f64 } else { n };
+        let of_tracks = PeakOfTracks { peak: self, entries, share: (signal / n).powi(2), tracks };
+        let mean = config.z_estimate.mean(&of_tracks, bins, accumulate, config.beam_width_mm);
+        let rank = config.ranking.value(self.rank);
         let (z_mm, z_error_mm) = (mean.z_mm, mean.error_mm());
         let significance = background.and_then(|b| b.significance(config.significance, n, entries / tracks.entries));
         let background = background.map(|background| background.entries);
         Vertex { z_mm, z_error_mm, weight: n, pairs, rank, significance, background }
-    }
-
-    /// The mean z \[mm\] of the entries in the three bins, and its variance \[mm^2\].
-    fn weighted_mean(&self, bins: &ZBins, accumulate: Accumulate) -> (f64, f64) {
-        let z_mm = match accumulate {
-            Accumulate::Fixed => FixedPoint::z_mm,
-            Accumulate::CompareExchange => CompareExchange::z_mm,
-        };
-        let n: f64 = self.n.iter().map(|&n| f64::from(n)).sum();
-        let z = [0, 1, 2].map(|i| z_mm(self.z[i], self.n[i], f64::from(self.bin) + i as f64 - 1.0, bins));
-        let mean = z.iter().sum::<f64>() / n;
-        let apart = |(&n, z): (&u32, &f64)| if n == 0 { 0.0 } else { f64::from(n) * (z / f64::from(n) - mean).powi(2) };
-        let between: f64 = self.n.iter().zip(&z).map(apart).sum();
-        // Within a bin entries are taken to be spread evenly.
-        (mean, between / n + bins.width * bins.width / 12.0)
     }
 }
 
@@ -164,8 +135,8 @@ impl Peak {
 mod tests {
     use super::*;
     use crate::config::Preset;
+    use crate::engine::histogram::{CompareExchange, FixedPoint, OFFSET_STEPS, ZSum};
     use crate::engine::records::{Background, Cluster};
-    use crate::histogram::OFFSET_STEPS;
 
     #[test]
     fn a_peak_is_the_mean_of_its_entries() {

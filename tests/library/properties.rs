@@ -15,7 +15,7 @@ use zfinder_testing::on_adapters;
 
 use proptest::test_runner::{Config as RunConfig, RngAlgorithm, TestRng, TestRunner};
 use random::{Case, case};
-use zfinder::config::{Fallback, Weighting};
+use zfinder::config::{Fallback, Ranking, ZEstimate};
 use zfinder::gpu::AdapterKind;
 use zfinder::thesis::ThesisOptions;
 use zfinder::{
@@ -171,7 +171,8 @@ fn turns_and_shifts_move_vertices_along() {
         let divides = (slices * case.config.phi_slice_deg - 360.0).abs() < 1e-9
             && case.config.wrap_full_scan
             // Directions are sorted into 24 fixed sectors.
-            && case.config.weighting == Weighting::Count;
+            && case.config.ranking == Ranking::Entries
+            && case.config.z_estimate == ZEstimate::Mean;
         let angle = (slices * 0.3).floor() * case.config.phi_slice_deg.to_radians();
         for ((roi, wanted), finder) in case.rois.iter().zip(&wanted).zip(std::iter::repeat(&finder)) {
             let (bin, mixes) = (case.bin_mm(roi), case.mixes());

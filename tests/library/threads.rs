@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use zfinder::config::Triplets;
+use zfinder::config::PairWeight;
 use zfinder::{Config, Detector, Engine, Preset, Roi, RoiBatch, StreamOptions, ZFinder};
 use zfinder_study::simulate::Simulation;
 
@@ -32,7 +32,7 @@ fn no_number_of_threads_changes_a_bit() {
     let batch = batch();
     let configs = [
         Config::preset(Preset::Default),
-        Config::preset(Preset::Default).with(|c| c.triplets = Triplets::Count),
+        Config::preset(Preset::Default).with(|c| c.pair_weight = PairWeight::Count),
         Config::preset(Preset::HardScatter),
         Config::preset(Preset::Egamma),
     ];

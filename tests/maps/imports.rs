@@ -10,6 +10,8 @@ use crate::tree::Tree;
 static USE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\buse\s+([^;]+);").expect("the pattern is well-formed"));
 static PATH: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b(?:crate|super)(?:\s*::\s*\w+)+").expect("the pattern is well-formed"));
+static VISIBILITY: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"pub\(in [\w:]+\)").expect("the pattern is well-formed"));
 static TEST_MODULE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*mod \w+ \{").expect("the pattern is well-formed")
 });
@@ -70,6 +72,13 @@ impl ImportGraph {
         }
     }
 
+    /// Returns some files, and all files that they import from, directly or by way of other files.
+    pub(crate) fn reached(&self, is_first: impl Fn(&String) -> bool) -> BTreeSet<String> {
+        let first: BTreeSet<&String> = self.imports.keys().filter(|file| is_first(file)).collect();
+        let others = first.iter().flat_map(|file| self.reached_from(file));
+        others.chain(first.iter().copied()).cloned().collect()
+    }
+
     fn reached_from(&self, file: &String) -> BTreeSet<&String> {
         let mut reached = BTreeSet::new();
         let mut next: Vec<&String> = self.imports[file].iter().collect();
@@ -103,6 +112,7 @@ fn imported(text: &str, module: &Module, modules: &BTreeMap<Module, &String>) ->
         expand(&used[1], &mut Vec::new(), &mut paths);
     }
     let rest = USE.replace_all(text, "");
+    let rest = VISIBILITY.replace_all(&rest, "");
     paths.extend(PATH.find_iter(&rest).map(|path| names(path.as_str())));
     paths.iter().filter_map(|path| resolve(path, module, modules)).collect()
 }

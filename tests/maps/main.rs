@@ -43,6 +43,7 @@ pub(crate) fn findings(tree: &Tree) -> Vec<Finding> {
     let mut findings = names::check(tree, &index);
     findings.extend(modules::check_maps(tree));
     findings.extend(modules::check_tree(tree));
+    findings.extend(modules::check_reading_orders(tree));
     findings.extend(shaders::check(tree));
     findings.extend(import_circles(tree));
     findings.sort();

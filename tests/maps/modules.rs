@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::Finding;
+use crate::imports::ImportGraph;
 use crate::index::tokens;
 use crate::tree::{Line, Tree};
 
@@ -18,6 +19,11 @@ const LISTED: &[&str] = &["src", "src/engine", "shaders", "crates"];
 static GROUP: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"((?:\[?`\w+`\]?(?:, | and )?)+):").expect("the pattern is well-formed"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"`(\w+)`").expect("the pattern is well-formed"));
+
+static FILE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"`(src/engine/[\w/]+\.rs)`").expect("the pattern is well-formed"));
+static MODULE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^\s*(?:pub(?:\(\w+\))? )?mod \w+;$").expect("the pattern is well-formed"));
 
 /// Checks each "Map" in the documentation of a crate against the modules that the file declares.
 pub(crate) fn check_maps(tree: &Tree) -> Vec<Finding> {
@@ -111,4 +117,46 @@ pub(crate) fn check_tree(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Most files of a reading order.
+const MOST_FILES: usize = 18;
+
+/// Checks each reading order of the design against the imports: it names every file of the engine,
+/// and every file of `src/engine` that these import.
+pub(crate) fn check_reading_orders(tree: &Tree) -> Vec<Finding> {
+    let Some(page) = tree.files.get(DESIGN) else { return Vec::new() };
+    let graph = ImportGraph::new(tree, "src");
+    let mut findings = Vec::new();
+    for engine in ["cpu", "gpu"] {
+        let heading = format!("## Reading order of the {} engine", engine.to_uppercase());
+        let Some(first) = page.iter().position(|line| line.comment.trim() == heading) else { continue };
+        let mut add = |name: &str, reason: String| findings.push(Finding::new(DESIGN, first + 1, name, reason));
+        let section = page[first + 1..].iter().take_while(|line| !line.comment.starts_with("## "));
+        let section: Vec<&str> = section.map(|line| line.comment.as_str()).collect();
+        let section = section.join("\n");
+        let (order, others) = section.split_once("Not on the path:").unwrap_or((&section, ""));
+        let others = others.split("\n\n").next().unwrap_or_default();
+        let named =
+            |text: &str| -> BTreeSet<String> { FILE.captures_iter(text).map(|file| file[1].to_owned()).collect() };
+        let (order, others) = (named(order), named(others));
+        let folder = format!("src/engine/{engine}/");
+        let mut path = graph.reached(|file| file.starts_with(&folder) && !others.contains(file));
+        path.retain(|file| file.starts_with("src/engine/") && !others.contains(file) && !is_list(&tree.files[file]));
+        for file in path.difference(&order) {
+            add(file, "the reading order misses this file".into());
+        }
+        for file in order.iter().chain(&others).filter(|file| !tree.files.contains_key(*file)) {
+            add(file, "the reading order names a file that does not exist".into());
+        }
+        if order.len() > MOST_FILES {
+            add(engine, format!("the reading order has {} files, more than {MOST_FILES}", order.len()));
+        }
+    }
+    findings
+}
+
+/// Whether a file only declares modules.
+fn is_list(lines: &[Line]) -> bool {
+    lines.iter().all(|line| line.code.is_empty() || MODULE.is_match(&line.code))
 }

@@ -9,9 +9,12 @@ const SHAPE: &str = "//! Shapes; see `shaders/sum.wgsl`.\npub struct Shape { wid
 const PARTS: &str =
     "// `area()` in `src/shape.rs`, `Side::Right`, `parts::part_count`, `--part-count`\nfn part_count() {}\n";
 const TYPES: &str = "// Types.\nalias real = f32;\nconst LANES: u32 = 4u;\n";
-const SUM: &str = "// Sums.\n// workgroup memory: 4 SIZE + 16 bytes in f32, plus that of steps\n// Needs: types, steps/pick.\n\noverride SIZE: u32 = 8;\nvar<workgroup> wg_sums: array<real, SIZE>;\nvar<workgroup> wg_lanes: array<u32, LANES>;\n@compute @workgroup_size(1) fn sum() { wg_sums[0] = pick(0u); }\n";
-const PICK: &str = "// Picks.\n// workgroup memory: 4 bytes\n// Needs: types; of the kernel wg_sums.\n\nvar<workgroup> wg_pick: u32;\nfn pick(at: u32) -> real { return wg_sums[at]; }\n";
-const DESIGN: &str = "# Design\n\n```text\nsrc/            the library\n  lib.rs        root\n  parts.rs  shape.rs\nshaders/\n  steps/\n```\n";
+const SUM: &str = "// Sums.\n\n#import shared::types\n#import steps::pick\n\noverride SIZE: u32 = 8;\nvar<workgroup> wg_sums: array<real, SIZE>;\nvar<workgroup> wg_lanes: array<u32, LANES>;\n@compute @workgroup_size(1) fn sum() { wg_sums[0] = pick(0u); }\n";
+const PICK: &str = "// Picks.\n\n#import shared::types\n#import kernel::{wg_sums}\n\nfn pick(at: u32) -> real { return wg_sums[at]; }\n";
+/// A shader whose host puts the pieces together.
+const TAKE: &str =
+    "// Takes.\n// Needs: shared/types; of the kernel wg_sums.\n\nfn take(at: u32) -> real { return wg_sums[at]; }\n";
+const DESIGN: &str = "# Design\n\n```text\nsrc/            the library\n  lib.rs        root\n  parts.rs  shape.rs\nshaders/\n  shared/  steps/\n```\n";
 
 /// The project with another text for some of its files.
 fn check(changed: &[(&str, &str)]) -> Vec<String> {
@@ -19,9 +22,10 @@ fn check(changed: &[(&str, &str)]) -> Vec<String> {
         ("src/lib.rs", LIB),
         ("src/shape.rs", SHAPE),
         ("src/parts.rs", PARTS),
-        ("shaders/types.wgsl", TYPES),
+        ("shaders/shared/types.wgsl", TYPES),
         ("shaders/sum.wgsl", SUM),
         ("shaders/steps/pick.wgsl", PICK),
+        ("shaders/take.wgsl", TAKE),
         (modules::DESIGN, DESIGN),
     ];
     let mut tree = Tree::default();
@@ -87,35 +91,52 @@ fn a_map_of_modules_is_complete() {
 
 #[test]
 fn the_tree_of_the_design_is_complete() {
-    assert_eq!(plant(modules::DESIGN, DESIGN, "  steps/\n", ""), ["docs/explanation/design.md:3: shaders/steps"]);
+    assert_eq!(
+        plant(modules::DESIGN, DESIGN, "  shared/  steps/\n", "  shared/\n"),
+        ["docs/explanation/design.md:3: shaders/steps"]
+    );
     let found = plant(modules::DESIGN, DESIGN, "parts.rs", "plot.rs");
     assert_eq!(found, ["docs/explanation/design.md:3: src/parts.rs", "docs/explanation/design.md:6: plot.rs"]);
 }
 
 #[test]
-fn workgroup_memory_is_counted() {
-    assert_eq!(plant("shaders/sum.wgsl", SUM, "4 SIZE + 16", "4 SIZE + 20"), ["shaders/sum.wgsl:2: 4 SIZE + 20"]);
-    // With the default of SIZE, the sum is right.
-    assert_eq!(plant("shaders/sum.wgsl", SUM, "4 SIZE + 16", "48"), ["shaders/sum.wgsl:2: 48"]);
-    assert_eq!(
-        plant("shaders/sum.wgsl", SUM, ", plus that of steps", ""),
-        ["shaders/sum.wgsl:2: shaders/steps/pick.wgsl"]
-    );
-    assert_eq!(plant("shaders/steps/pick.wgsl", PICK, "4 bytes", "none"), ["shaders/steps/pick.wgsl:2: 0"]);
+fn a_reading_order_is_complete() {
+    let order = "\n## Reading order of the CPU engine\n\n| `src/engine/cpu/sums.rs`, `src/engine/records.rs` | sums |\n\nNot on the path: `src/engine/cpu/time.rs`.\n";
+    let check = |order: &str| {
+        check(&[
+            ("src/engine/cpu/mod.rs", "mod sums;\nmod time;\n"),
+            ("src/engine/cpu/sums.rs", "use crate::engine::records::Sum;\nuse crate::shape::Shape;\n"),
+            ("src/engine/cpu/time.rs", "use crate::engine::cpu::sums::Sum;\n"),
+            ("src/engine/records.rs", "struct Sum;\n"),
+            (modules::DESIGN, &format!("{}{order}", DESIGN.replace("  parts.rs", "  engine/  parts.rs"))),
+        ])
+        .into_iter()
+        .filter(|finding| finding.contains("design.md:11:"))
+        .collect::<Vec<_>>()
+    };
+    assert_eq!(check(order), [""; 0]);
+    let missing = |file: &str| vec![format!("docs/explanation/design.md:11: src/engine/{file}")];
+    assert_eq!(check(&order.replace(", `src/engine/records.rs`", "")), missing("records.rs"));
+    assert_eq!(check(order.split("Not on").next().unwrap_or_default()), missing("cpu/time.rs"));
+    assert_eq!(check(&order.replace("records", "cpu/gone")), [missing("cpu/gone.rs"), missing("records.rs")].concat());
 }
 
 #[test]
-fn needs_are_exact() {
+fn imports_are_exact() {
     assert_eq!(
-        plant("shaders/sum.wgsl", SUM, "types, ", ""),
+        plant("shaders/sum.wgsl", SUM, "#import shared::types\n", ""),
         ["shaders/sum.wgsl:3: LANES", "shaders/sum.wgsl:3: real"]
     );
-    assert_eq!(plant("shaders/steps/pick.wgsl", PICK, "real {", "f32 {"), ["shaders/steps/pick.wgsl:3: types"]);
-    assert_eq!(plant("shaders/sum.wgsl", SUM, "types,", "types, gone,"), ["shaders/sum.wgsl:3: gone"]);
-    assert_eq!(
-        plant("shaders/steps/pick.wgsl", PICK, "kernel wg_sums", "kernel wg_sums, size"),
-        ["shaders/steps/pick.wgsl:3: size"]
-    );
+    let gone = plant("shaders/sum.wgsl", SUM, "#import steps", "#import gone\n#import steps");
+    assert_eq!(gone, ["shaders/sum.wgsl:3: gone"]);
+    assert_eq!(plant("shaders/sum.wgsl", SUM, "steps::pick", "steps"), [""; 0]);
+    for (file, text, line, names) in
+        [("shaders/steps/pick.wgsl", PICK, 3, "{wg_sums"), ("shaders/take.wgsl", TAKE, 2, "kernel wg_sums")]
+    {
+        let path = |name: &str| [format!("{file}:{line}: {name}")];
+        assert_eq!(plant(file, text, "real {", "f32 {"), path("shared/types"));
+        assert_eq!(plant(file, text, names, &format!("{names}, size")), path("size"));
+    }
 }
 
 #[test]

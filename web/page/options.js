@@ -1,5 +1,5 @@
 // Options of the search: a preset, and the changes of the user.
-const TRIPLETS = document.getElementById('triplets');
+const PAIR_WEIGHT = document.getElementById('pair_weight');
 const SLIDERS = ['phi_slice_deg', 'z_bin_mm', 'peaks'];
 
 const slider = (key) => document.getElementById(key);
@@ -22,11 +22,12 @@ export class Options {
         changed();
       });
     }
-    TRIPLETS.addEventListener('change', () => {
-      this.config.triplets = TRIPLETS.value;
-      // Weights by pT exclude a choice of triplets.
-      const own = this.config.triplets === this.preset.triplets;
-      this.config.weighting = own ? this.preset.weighting : 'count';
+    PAIR_WEIGHT.addEventListener('change', () => {
+      const byPt = PAIR_WEIGHT.value === 'pt';
+      this.config.pair_weight = PAIR_WEIGHT.value;
+      // Directions and densest pairs need weights by pT.
+      this.config.ranking = byPt ? 'directions' : 'entries';
+      this.config.z_estimate = byPt ? 'densest' : 'mean';
       changed();
     });
   }
@@ -40,7 +41,7 @@ export class Options {
     this.name = name;
     this.preset = preset;
     this.config = { ...preset };
-    TRIPLETS.value = preset.triplets;
+    PAIR_WEIGHT.value = preset.pair_weight;
     for (const key of SLIDERS) {
       slider(key).value = toSlider(key, preset[key]);
       this.showValue(key);

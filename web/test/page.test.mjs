@@ -73,7 +73,7 @@ test('every preset has the answers of the native command', native, async () => {
   });
 });
 
-test('sliders and triplets search again', async () => {
+test('sliders and weights search again', async () => {
   await withPage(async (page, first) => {
     await page.selectOption('#preset', 'default');
     let digest = await answered(page, first);
@@ -82,12 +82,12 @@ test('sliders and triplets search again', async () => {
       await page.keyboard.press('PageUp');
       digest = await answered(page, digest);
     }
-    await page.selectOption('#triplets', 'any');
+    await page.selectOption('#pair_weight', 'any');
     digest = await answered(page, digest);
     const command = await page.textContent('#command');
     assert.match(
       command,
-      /--preset default --peaks \d+ --triplets any --z-bin [\d.]+ --phi-slice-deg [\d.]+ --digest/,
+      /--preset default --peaks \d+ --pair-weight any --z-bin [\d.]+ --phi-slice-deg [\d.]+ --digest/,
     );
     if (COMMAND) assert.equal(nativeDigest(command), digest);
     await page.click('#reset');
@@ -96,14 +96,14 @@ test('sliders and triplets search again', async () => {
       digest,
     );
     assert.match(await page.textContent('#command'), /--preset default --digest/);
-    // Weights by pT exclude a choice of triplets.
+    // Other weights than by pT have another ranking.
     await page.selectOption('#preset', 'hard-scatter');
     await page.waitForFunction(() =>
       document.getElementById('command').textContent.includes('hard-scatter'),
     );
-    await page.selectOption('#triplets', 'off');
+    await page.selectOption('#pair_weight', 'one');
     await page.waitForFunction(() =>
-      document.getElementById('command').textContent.includes('--weighting count'),
+      document.getElementById('command').textContent.includes('--ranking entries'),
     );
     if (COMMAND)
       assert.equal(

@@ -67,7 +67,7 @@ impl PictureOptions {
     /// [`Code::Usage`] if the ending is not that of a picture; [`Code::Data`] if the file cannot be
     /// created.
     pub fn open(&self, path: &Path, program: &str) -> Result<Picture, Failure> {
-        let format = Format::of(path).ok_or_else(|| {
+        let format = Format::from_path(path).ok_or_else(|| {
             Failure::usage(
                 format!("the ending of `{}` is not that of a picture", path.display()),
                 "end the name in .png, .svg or .pdf",

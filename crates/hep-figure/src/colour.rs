@@ -31,7 +31,7 @@ impl Colour {
 
     /// Returns the colour of a series by its number. Six colours repeat.
     #[must_use]
-    pub fn of(number: usize) -> Self {
+    pub fn numbered(number: usize) -> Self {
         SERIES[number % SERIES.len()]
     }
 }

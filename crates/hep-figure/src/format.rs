@@ -32,11 +32,11 @@ impl Format {
     ///
     /// ```
     /// use hep_figure::Format;
-    /// assert_eq!(Format::of("event.PNG".as_ref()), Some(Format::Png));
-    /// assert_eq!(Format::of("event.jpg".as_ref()), None);
+    /// assert_eq!(Format::from_path("event.PNG".as_ref()), Some(Format::Png));
+    /// assert_eq!(Format::from_path("event.jpg".as_ref()), None);
     /// ```
     #[must_use]
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_lowercase().as_str() {
             "png" => Some(Self::Png),
             "svg" => Some(Self::Svg),

@@ -10,9 +10,9 @@
 //! let (x, y) = (Axis::new("z [mm]", -1.0, 1.0), Axis::new("events", 0.0, 9.0));
 //! let mut panel = Panel::new("rate", x, y);
 //! let point = Point { bin: (-0.5, 0.5), interval: (5.0, 8.0), ..Point::new(0.1, 6.5) };
-//! panel.layers.push(Layer::Points(vec![point], Marker::of(0)));
+//! panel.layers.push(Layer::Points(vec![point], Marker::numbered(0)));
 //! let mut figure = Figure::new("13 TeV", panel);
-//! figure.legend.push(Entry::new(Key::Marker(Marker::of(0)), "data"));
+//! figure.legend.push(Entry::new(Key::Marker(Marker::numbered(0)), "data"));
 //! let options = Options { label: Some("Experiment".to_owned()), ..Options::default() };
 //! assert!(figure.render(Format::Pdf, &options)?.starts_with(b"%PDF"));
 //! # Ok::<(), hep_figure::Error>(())

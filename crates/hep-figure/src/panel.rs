@@ -34,9 +34,9 @@ pub struct Marker {
 impl Marker {
     /// The marker of a series by its number.
     #[must_use]
-    pub fn of(number: usize) -> Self {
+    pub fn numbered(number: usize) -> Self {
         const SYMBOLS: [Symbol; 5] = [Symbol::Disc, Symbol::Square, Symbol::Up, Symbol::Diamond, Symbol::Down];
-        Self { symbol: SYMBOLS[number % 5], is_filled: true, colour: Colour::of(number), size: 4.5 }
+        Self { symbol: SYMBOLS[number % 5], is_filled: true, colour: Colour::numbered(number), size: 4.5 }
     }
 
     /// The same marker, white with an outline.
@@ -72,9 +72,9 @@ impl Line {
 
     /// The line of a series by its number: colours and dashes differ.
     #[must_use]
-    pub fn of(number: usize) -> Self {
+    pub fn numbered(number: usize) -> Self {
         let dash = [None, Some([9.0, 4.0]), Some([3.0, 3.0]), Some([14.0, 4.0])][number % 4];
-        Self { colour: Colour::of(number), width: 1.8, dash }
+        Self { colour: Colour::numbered(number), width: 1.8, dash }
     }
 }
 

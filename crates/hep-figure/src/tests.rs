@@ -5,17 +5,17 @@ use crate::*;
 fn panel(points: Vec<Point>) -> Panel {
     let mut panel =
         Panel::new("a", Axis::new("z [mm]", -200.0, 200.0), Axis::new("events / 0.1 mm", 0.0, 1.0).with_headroom());
-    panel.layers.push(Layer::Points(points, Marker::of(0)));
+    panel.layers.push(Layer::Points(points, Marker::numbered(0)));
     let (edges, heights) =
         ((0..=20).map(|e| -200.0 + 20.0 * f64::from(e)).collect(), (0..20).map(|h| f64::from(h) / 20.0).collect());
-    panel.layers.push(Layer::Steps { edges, heights, line: Some(Line::of(1)), fill: Some(Colour::GREY) });
+    panel.layers.push(Layer::Steps { edges, heights, line: Some(Line::numbered(1)), fill: Some(Colour::GREY) });
     panel
 }
 
 fn figure(points: Vec<Point>) -> Figure {
     let mut figure = Figure::new("event 3, RoI 0: 5,000 spacepoints", panel(points));
     figure.legend =
-        (0..3).map(|number| Entry::new(Key::Marker(Marker::of(number)), format!("series {number}"))).collect();
+        (0..3).map(|number| Entry::new(Key::Marker(Marker::numbered(number)), format!("series {number}"))).collect();
     figure
 }
 

@@ -35,7 +35,7 @@ struct BoundResource {
 }
 
 impl BoundResource {
-    fn of(name: &str, resource: &wgpu::BindingResource<'_>) -> Option<Self> {
+    fn new(name: &str, resource: &wgpu::BindingResource<'_>) -> Option<Self> {
         let wgpu::BindingResource::Buffer(binding) = resource else { return None };
         Some(Self { name: name.to_owned(), buffer: binding.buffer.clone(), offset: binding.offset, size: binding.size })
     }
@@ -182,7 +182,7 @@ impl Kernel {
             None => CachedBindGroup {
                 layout: self.layout.clone(),
                 group: self.bind_group(gpu, bindings)?,
-                bound: bindings.iter().filter_map(|(name, resource)| BoundResource::of(name, resource)).collect(),
+                bound: bindings.iter().filter_map(|(name, resource)| BoundResource::new(name, resource)).collect(),
             },
         };
         Ok(&slot.0.insert(made).group)

@@ -121,7 +121,7 @@ pub use poll::{Instant, Submission, block_on};
 pub use pool::{Pool, Pooled, Reserved, Waiting};
 pub use precision::{Precision, UnknownPrecision};
 pub use reflect::{StructLayout, struct_layout, workgroup_memory};
-pub use source::{KernelSource, Parsed};
+pub use source::{KernelSource, Parsed, ShaderFiles};
 pub use summary::{AdapterKind, AdapterSummary};
 pub use timer::Timer;
 #[cfg(feature = "testing")]

@@ -145,7 +145,7 @@ impl Find {
             beam.iter().for_each(beam_spot::report);
             self.shard.iter().filter_map(|option| option.note.as_deref()).for_each(note);
         }
-        let mut provenance = Provenance::of(&finder);
+        let mut provenance = Provenance::new(&finder);
         provenance.beam_spot = beam.and_then(|beam| serde_json::to_value(beam).ok());
         let mut output = AnswerFile::open(self.output.as_deref(), format, truth.as_ref(), &provenance)?;
         if shard.index() > 0 {

@@ -18,7 +18,7 @@ const WANTED: &str = "`x,y,z,layer` or `rho,phi,z,layer` with, if there are seve
 /// Returns the [`addressing`](super::addressing) of a CSV file.
 pub(super) fn addressing(path: &Path) -> Result<Addressing> {
     let table = Table::peek(path)?;
-    Ok(Schema::of(&table)?.addressing())
+    Ok(Schema::new(&table)?.addressing())
 }
 
 /// Calls `visit` with event and RoI of each row whose ids can be read.
@@ -27,7 +27,7 @@ pub(super) fn addressing(path: &Path) -> Result<Addressing> {
 /// An error that ends the file.
 pub(super) fn visit_ids(path: &Path, visit: &mut dyn FnMut(RoiId)) -> Result<()> {
     let mut table = Table::open(path)?;
-    let schema = Schema::of(&table)?;
+    let schema = Schema::new(&table)?;
     let event_of_file = event_of_name(path);
     loop {
         match table.next() {
@@ -69,7 +69,7 @@ enum LayerFrom {
 }
 
 impl Schema {
-    fn of(table: &Table) -> Result<Self> {
+    fn new(table: &Table) -> Result<Self> {
         let older = table.columns(["sp_x", "sp_y", "sp_z"]);
         let position = if let Some(columns) = table.columns(["x", "y", "z"]).or(older) {
             Position::Cartesian(columns)
@@ -80,7 +80,7 @@ impl Schema {
             let sets = [["x", "y", "z"], ["rho", "phi", "z"], ["sp_x", "sp_y", "sp_z"]];
             let missing = sets.map(|set| -> Vec<&str> {
                 let mut names: Vec<&str> = set.into_iter().filter(|name| table.column(name).is_none()).collect();
-                if set[0] != "sp_x" && LayerFrom::of(table).is_none() {
+                if set[0] != "sp_x" && LayerFrom::choose(table).is_none() {
                     names.push("layer");
                 }
                 names
@@ -91,7 +91,7 @@ impl Schema {
             return Err(table.missing(fewest, WANTED));
         };
         table.refuse_lookalikes(&["roi_id"])?;
-        let layer = match (LayerFrom::of(table), older) {
+        let layer = match (LayerFrom::choose(table), older) {
             (Some(layer), _) => layer,
             (None, Some([x, ..])) => {
                 table.refuse_lookalikes(&["layer", "geometry_id_1", "geometry_id", "volume_id", "layer_id"])?;
@@ -118,7 +118,7 @@ impl Schema {
 
 impl LayerFrom {
     /// Returns the columns that give the layer, or None.
-    fn of(table: &Table) -> Option<Self> {
+    fn choose(table: &Table) -> Option<Self> {
         let geometry_id = || table.column("geometry_id_1").or_else(|| table.column("geometry_id"));
         let index = table.column("layer").map(Self::Index);
         index
@@ -225,7 +225,7 @@ impl PartialEvent {
 impl CsvEvents {
     pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> Result<Self> {
         let table = Table::open(path)?;
-        let schema = Schema::of(&table)?;
+        let schema = Schema::new(&table)?;
         Ok(Self {
             table,
             schema,

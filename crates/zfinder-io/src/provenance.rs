@@ -51,12 +51,12 @@ impl Provenance {
     /// use zfinder::{Detector, Engine, ZFinder};
     /// use zfinder_io::Provenance;
     /// let finder = ZFinder::builder(Detector::atlas2010()).engine(Engine::Reference).build()?;
-    /// let provenance = Provenance::of(&finder);
+    /// let provenance = Provenance::new(&finder);
     /// assert_eq!((provenance.detector.as_str(), provenance.adapter), ("atlas2010", None));
     /// # Ok::<(), zfinder_io::Error>(())
     /// ```
     #[must_use]
-    pub fn of(finder: &ZFinder) -> Self {
+    pub fn new(finder: &ZFinder) -> Self {
         let description = finder.description();
         // A GPU engine's description ends in its adapters:
         // `GPU engine, f32, on NAME (kind, backend)`.

@@ -39,7 +39,7 @@ pub(super) struct Schema {
 
 impl Schema {
     /// Returns the schema of these columns, or what is wrong with them.
-    pub(super) fn of<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<Self, SchemaFault> {
+    pub(super) fn new<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<Self, SchemaFault> {
         let has = |name: &str| names.clone().any(|there| there == name);
         let first = |wanted: &[&'static str]| wanted.iter().copied().find(|name| has(name));
         const POSITIONS: [(Shape, [&str; 3]); 3] = [

@@ -31,15 +31,15 @@ pub(super) struct Table {
 impl Table {
     /// Opens a file and reads its header.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        Self::of(path, source::open(path)?)
+        Self::new(path, source::open(path)?)
     }
 
     /// Reads the header alone. Standard input can still be opened afterwards.
     pub(super) fn peek(path: &Path) -> Result<Self> {
-        Self::of(path, source::peek(path)?)
+        Self::new(path, source::peek(path)?)
     }
 
-    fn of(path: &Path, bytes: Box<dyn Read + Send>) -> Result<Self> {
+    fn new(path: &Path, bytes: Box<dyn Read + Send>) -> Result<Self> {
         let mut table = Self {
             path: path.to_owned(),
             rows: Rows::new(bytes),

@@ -30,8 +30,8 @@ pub fn config_from_toml(text: &str) -> Result<Config> {
 /// Returns the preset of a configuration and its changed keys in words, for reports.
 ///
 /// ```
-/// let config = zfinder_io::config_from_toml("peaks = 2\ntriplets = \"count\"")?;
-/// assert_eq!(zfinder_io::config_summary(&config), "preset auto, peaks = 2, triplets = \"count\"");
+/// let config = zfinder_io::config_from_toml("peaks = 2\nfallback = \"none\"")?;
+/// assert_eq!(zfinder_io::config_summary(&config), "preset auto, peaks = 2, fallback = \"none\"");
 /// # Ok::<(), zfinder_io::Error>(())
 /// ```
 pub fn config_summary(config: &Config) -> String {
@@ -194,11 +194,11 @@ mod tests {
     fn errors_of_a_configuration_name_its_key() {
         for (text, key) in [
             ("z_bin = 1.0", "z_bin"),
-            ("triplets = \"some\"", "some"),
+            ("pair_weight = \"some\"", "some"),
             ("max_layer = \"gold\"", "short-strip"),
             ("phi_slice_deg = nan", "phi_slice_deg"),
             ("z_bin_mm = 0.001\nz_min_mm = -10000.0", "z_bin_mm"),
-            ("preset = \"default\"\nweighting = \"pt\"", "triplets"),
+            ("preset = \"auto\"\npair_weight = \"any\"", "ranking = entries"),
             ("preset = \"gold\"", "hard-scatter"),
         ] {
             let error = config_from_toml(text).expect_err(text).to_string();

@@ -40,9 +40,8 @@ pub struct ZHistogram {
     pub low_mm: f64,
     /// Width of a bin \[mm\].
     pub bin_mm: f64,
-    /// Sum of the weights of the entries in each bin. The weight of an entry is 1 unless third
-    /// spacepoints are counted or weighted ([`Triplets`](zfinder::config::Triplets),
-    /// [`Weighting`](zfinder::config::Weighting)).
+    /// Sum of the weights of the entries in each bin. The weight of an entry is that of its
+    /// pair ([`PairWeight`](zfinder::config::PairWeight)).
     pub weights: Vec<u64>,
     /// Sum of weight times z of the entries in each bin \[mm\].
     pub z_sums_mm: Vec<f64>,

@@ -1,6 +1,6 @@
 //! Tests that inspection shows the histograms in which the reference engine found its vertices.
 
-use zfinder::config::{Triplets, Weighting};
+use zfinder::config::PairWeight;
 use zfinder::{Config, Detector, Engine, PhiWindow, Preset, Roi, RoiDescriptor, Spacepoint, Status, ZFinder};
 use zfinder_study::histogram_writer::{HistogramFormat, HistogramWriter};
 use zfinder_study::inspect::{Inspect, Inspection, ZHistogram};
@@ -19,7 +19,7 @@ fn configs() -> Vec<Config> {
             c.vertex_mixing = 0.5;
         }),
         Config::preset(Preset::Default).with(|c| {
-            c.triplets = Triplets::Count;
+            c.pair_weight = PairWeight::Count;
             c.beam_spot_mm = [0.4, -0.3];
         }),
         Config::preset(Preset::HardScatter).with(|c| c.peaks = 2),
@@ -67,10 +67,10 @@ fn peaks_and_their_pairs_are_those_of_the_reference_engine() {
             assert_eq!(sum, first.vertex.weight);
             // With weights by pT, z is the mean of other pairs near the peak.
             let mean = histogram.z_sums_mm[bins.clone()].iter().sum::<f64>() / sum;
-            let within = if config.weighting == Weighting::Pt { 5.0 * histogram.bin_mm } else { 0.0 };
+            let within = if config.pair_weight == PairWeight::Pt { 5.0 * histogram.bin_mm } else { 0.0 };
             assert!((mean - first.vertex.z_mm).abs() <= within, "{mean}, {:?}", first.vertex);
             let highest = histogram.weights.windows(3).map(|three| three.iter().sum::<u64>()).max().expect("bins");
-            assert!(config.weighting == Weighting::Pt || highest as f64 == sum);
+            assert!(config.pair_weight == PairWeight::Pt || highest as f64 == sum);
 
             let pairs = finder.pairs(&roi, first).expect("an RoI");
             assert_eq!(pairs.iter().map(|pair| pair.weight).sum::<u64>() as f64, sum);
@@ -78,7 +78,7 @@ fn peaks_and_their_pairs_are_those_of_the_reference_engine() {
             let (low, high) = (histogram.edges_mm(bins.start).0, histogram.edges_mm(bins.end).0);
             for pair in &pairs {
                 assert!((low..=high).contains(&pair.z_mm) && pair.inner.layer < pair.outer.layer, "{pair:?}");
-                assert_eq!(pair.thirds.is_empty(), config.triplets == Triplets::Off, "{pair:?}");
+                assert_eq!(pair.thirds.is_empty(), config.pair_weight == PairWeight::One, "{pair:?}");
                 assert!(pair.thirds.iter().all(|third| third.layer > pair.outer.layer), "{pair:?}");
                 for point in [&pair.inner, &pair.outer].into_iter().chain(&pair.thirds) {
                     assert!(inspection.spacepoints.contains(point), "{point:?}");
@@ -171,7 +171,7 @@ fn written(format: HistogramFormat, inspections: &[Inspection]) -> String {
 
 #[test]
 fn histograms_read_back() {
-    let finder = finder(&Config::preset(Preset::Default).with(|c| c.triplets = Triplets::Count));
+    let finder = finder(&Config::preset(Preset::Default).with(|c| c.pair_weight = PairWeight::Count));
     let rois = toys().chain([Roi {
         descriptor: RoiDescriptor { id: zfinder::RoiId { event_id: 9, roi_id: 7 }, ..RoiDescriptor::default() },
         spacepoints: vec![],

@@ -1,7 +1,7 @@
 //! Tests of physics performance with simulated events (../shared/data/acts) and the CPU engine. All
 //! engines give the same answers.
 
-use zfinder::config::{Neighbours, Triplets};
+use zfinder::config::{Neighbours, PairWeight};
 use zfinder::{Config, Detector, Engine, Preset, RoiBatch, ZFinder};
 use zfinder_io::{SpacepointReader, TruthTable, inputs};
 use zfinder_study::evaluate::{Evaluation, Figures, Options};
@@ -46,7 +46,7 @@ fn pulls_are_about_one() {
     for config in [Config::preset(Preset::Default), Config::preset(Preset::HardScatter)] {
         let Some(found) = figures("zee7_mu2", &config) else { return };
         let width = found.pull.std.expect("pulls");
-        assert!((0.8..1.2).contains(&width), "{:?}: {:?}", config.weighting, found.pull);
+        assert!((0.8..1.2).contains(&width), "{:?}: {:?}", config.pair_weight, found.pull);
     }
 }
 
@@ -55,7 +55,7 @@ fn pulls_are_about_one() {
 fn counting_is_as_good_as_the_reference_program() {
     let config = Config::preset(Preset::Default).with(|c| {
         c.neighbours = Neighbours::Single;
-        c.triplets = Triplets::Any;
+        c.pair_weight = PairWeight::Any;
         c.peaks = 4;
         c.vertex_separation_bins = 6.0;
     });

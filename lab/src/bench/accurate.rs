@@ -99,7 +99,7 @@ impl LabBench {
                 let builder = ZFinder::builder(sample.detector().clone()).config(config()).engine(engine);
                 let builder = if is_gpu { self.bench.design.apply(builder, None) } else { builder };
                 let found = builder.precision(precision).build()?.find_batch(&shifted)?;
-                errors.engines.push(EngineErrors::of(name, &found, &offsets, &expected));
+                errors.engines.push(EngineErrors::new(name, &found, &offsets, &expected));
             }
             if !self.bench.json {
                 let text = errors.table();
@@ -147,7 +147,7 @@ fn accurate(sample: &Sample, rois: &[Roi]) -> Result<Results, Failure> {
 }
 
 impl EngineErrors {
-    fn of(engine: String, found: &Results, offsets: &[f64], expected: &Results) -> Self {
+    fn new(engine: String, found: &Results, offsets: &[f64], expected: &Results) -> Self {
         let pairs = found.iter().zip(offsets).zip(expected);
         let differences: Vec<f64> = pairs
             .filter_map(|((found, offset), expected)| {
@@ -212,12 +212,12 @@ mod tests {
     fn errors_are_of_the_same_peak() {
         let found = results([Some(1.3), Some(2.0), None, Some(50.0)]);
         let expected = results([Some(1.0), Some(2.2), Some(3.0), Some(4.0)]);
-        let errors = EngineErrors::of("one".into(), &found, &[0.2, 0.2, 0.2, 0.2], &expected);
+        let errors = EngineErrors::new("one".into(), &found, &[0.2, 0.2, 0.2, 0.2], &expected);
         assert_eq!((errors.vertices, errors.other_peaks), (3, 1));
         let near = |value: f64, expected: f64| (value - expected).abs() < 1e-12;
         assert!(near(errors.mean_mm, -0.15) && near(errors.mean_absolute_mm, 0.25) && near(errors.max_mm, 0.4));
         assert!(near(errors.rms_mm, (0.085f64).sqrt()), "{}", errors.rms_mm);
-        let none = EngineErrors::of("none".into(), &Results::new(), &[], &Results::new());
+        let none = EngineErrors::new("none".into(), &Results::new(), &[], &Results::new());
         assert_eq!((none.vertices, none.rms_mm), (0, 0.0));
     }
 }

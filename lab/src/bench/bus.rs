@@ -45,7 +45,7 @@ impl LabBench {
         for gpu in self.bench.single_gpus()? {
             bar.set_message(format!("the bus to {}", gpu.name()));
             let bus_gb_per_s = upload_bandwidth(&gpu, rounds).map_err(zfinder::Error::from)?;
-            buses.push(Bus { adapter: Adapter::of(&gpu), bus_gb_per_s });
+            buses.push(Bus { adapter: Adapter::new(&gpu), bus_gb_per_s });
         }
         bar.finish_and_clear();
         if self.bench.json {

@@ -5,7 +5,6 @@
 //       each begins)
 // out:  histograms (a row: n, then the bits of the f32 sum of z)
 // grid: x, y = rows, y * width + x; where a thread has a row of its own, WORKGROUP_SIZE of them
-// workgroup memory: that of row_workgroup, flat_list
 // Needs: types, row_*, pairs_*.
 // CPU twin: lab/thesis-steps/src/twin.rs
 

@@ -1,7 +1,6 @@
 // The spacepoints of a slice and of its neighbours as one list grouped by layer, and where each
 // layer begins in the list: an exclusive scan over the layers. The partners of an inner spacepoint
 // are then the rest of the list.
-// workgroup memory: 4 LISTED + 516 bytes
 // Needs: row_*; of the kernel params, points, outer.
 
 // Most spacepoints of a slice and its neighbours.

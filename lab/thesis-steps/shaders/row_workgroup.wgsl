@@ -1,6 +1,5 @@
 // Histograms that the threads of a slice share, in workgroup memory; f32 sums by compare and retry.
 // Swapped with row_own.wgsl and row_storage.wgsl.
-// workgroup memory: 8 BINS bytes
 // Needs: of the kernel params, WORKGROUP_SIZE.
 
 // Most bins of an RoI.

@@ -3,7 +3,6 @@
 // in:   params, rois, histograms (find_z's rows, or the groups' sums)
 // out:  summed (groups_out rows an RoI: n, then the bits of the f32 sum of z)
 // grid: GRID 1: x = groups, y = blocks of bins, z = RoI; GRID 0: x = all of these, blocks first
-// workgroup memory: none
 // Needs: types.
 // CPU twin: lab/thesis-steps/src/twin.rs
 

@@ -1,5 +1,5 @@
 // Records and reads that the kernels of the thesis's steps share.
-// `real` is a file of the product, in `shaders/real/`.
+// `real` is a file of the product, in `shaders/shared/real/`.
 
 // One RoI and where its data lie.
 struct Roi {

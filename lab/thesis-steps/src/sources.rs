@@ -13,7 +13,7 @@ macro_rules! files {
 }
 
 /// Name and text of the number types, which the steps share with the product.
-const REAL: &[(&str, &str)] = files!["../../../shaders/": "real/f32.wgsl", "real/f64.wgsl"];
+const REAL: &[(&str, &str)] = files!["../../../shaders/": "shared/real/f32.wgsl", "shared/real/f64.wgsl"];
 
 /// Name and text of the files of the steps.
 const STEPS: &[(&str, &str)] = files![
@@ -30,8 +30,8 @@ fn source(kernel: &str, names: &[&str]) -> KernelSource {
 
 fn real(precision: Precision) -> &'static str {
     match precision {
-        Precision::F32 => "real/f32.wgsl",
-        Precision::F64 => "real/f64.wgsl",
+        Precision::F32 => "shared/real/f32.wgsl",
+        Precision::F64 => "shared/real/f64.wgsl",
     }
 }
 

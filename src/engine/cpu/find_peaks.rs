@@ -1,12 +1,13 @@
-//! Takes the highest windows of three bins, one after the other. Twin of `shaders/find_peaks.wgsl`.
+//! Takes the highest windows of three bins, one after the other:
+//! `shaders/find_peaks/find_peaks.wgsl` in vectors.
 
 use std::cmp::Reverse;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::config::Config;
+use crate::config::{Config, Ranking};
+use crate::engine::histogram::HistogramPair;
 use crate::engine::records::{Background, Peak};
-use crate::histogram::HistogramPair;
 use crate::z_bins::ZBins;
 
 /// Three neighbouring bins of a histogram: their rank, how far from the middle of the range they
@@ -26,6 +27,7 @@ struct HighestWindow<'a> {
     histogram: &'a HistogramPair,
     first: usize,
     bins: &'a ZBins,
+    ranking: Ranking,
     prefer_central: bool,
 }
 
@@ -37,14 +39,14 @@ impl WithSimd for HighestWindow<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Window {
-        let Self { histogram, first, bins, prefer_central } = self;
+        let Self { histogram, first, bins, ranking, prefer_central } = self;
         let windows = bins.bins as usize - 2;
         let window = |rank: u32, left: usize| {
             let from_centre = if prefer_central { (left as u32 + 1).abs_diff(bins.half) } else { 0 };
             (rank, Reverse(from_centre), Reverse(left as u32))
         };
-        if !histogram.sectors[0].is_empty() {
-            let windows = (0..windows).map(|left| window(histogram.rank(first + left), left));
+        if ranking != Ranking::Entries {
+            let windows = (0..windows).map(|left| window(ranking.rank(histogram, first, left), left));
             return windows.max().unwrap_or_default();
         }
         // Loops over lengths that the compiler knows, without calls, so that it makes vectors of
@@ -105,9 +107,10 @@ pub(crate) fn find_peaks(
         lowest => Background::measure(histogram, bins.bins, lowest, sums),
     };
     let each = bins.bins as usize;
+    let &Config { ranking, z_estimate, prefer_central, .. } = config;
     let arch = Arch::new();
     let highest = |histogram: &HistogramPair, first: usize| {
-        arch.dispatch(HighestWindow { histogram, first, bins, prefer_central: config.prefer_central })
+        arch.dispatch(HighestWindow { histogram, first, bins, ranking, prefer_central })
     };
     windows.clear();
     windows.extend((0..histogram.n.len()).step_by(each).map(|first| highest(histogram, first)));
@@ -122,7 +125,9 @@ pub(crate) fn find_peaks(
             break;
         }
         let at = of * each + left as usize;
-        let peak = Peak { background: std::mem::take(&mut background), ..Peak::take(histogram, rank, left, at) };
+        let cluster = z_estimate.find_cluster(histogram, at + 1);
+        let peak = Peak::take(histogram, cluster, rank, left, at);
+        let peak = Peak { background: std::mem::take(&mut background), ..peak };
         if !take_peak(&peak) {
             break;
         }

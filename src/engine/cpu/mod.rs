@@ -1,14 +1,11 @@
-//! The CPU engine: the four stages in the order of the walk, parallel over RoIs and, in a large
+//! The CPU engine: the four stages, parallel over RoIs and, in a large
 //! one, over groups of slices. Each stage does in vectors what `engine/twin` does in scalars.
 
-mod bend;
-mod column;
 pub(crate) mod find_peaks;
 pub(crate) mod find_z;
 pub(crate) mod lanes;
-pub(crate) mod machine;
-pub(crate) mod packed_histogram;
-mod slice_index;
+mod pair_weight;
+mod pairs;
 pub(crate) mod slice_spacepoints;
 #[cfg(feature = "internals")]
 pub(crate) mod stages;
@@ -16,7 +13,6 @@ pub(crate) mod sum_histos;
 #[cfg(test)]
 mod tests;
 mod thirds;
-pub(crate) mod workspace;
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,20 +21,23 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::batch_view::BatchView;
-use crate::config::Triplets;
+use crate::config::PairWeight;
+use crate::engine::cpu::find_peaks::PeakBuffers;
 use crate::engine::cpu::find_z::FindZBuffers;
 use crate::engine::cpu::lanes::Lanes;
-use crate::engine::cpu::workspace::{IdleWorkspaces, Workspace};
+use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
 use crate::engine::encoding::{Compact, Encode, Lossless};
+use crate::engine::histogram::{CompareExchange, FixedPoint, HistogramPair, MAX_COUNT};
 use crate::engine::plan::{PackSummary, RoiPlan, Search};
+use crate::engine::real::Real;
 use crate::engine::records::Peak;
 use crate::engine::vertices::VertexBuilder;
 use crate::error::{Error, Result};
-use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT};
 use crate::options::{Encoding, EngineOptions, Precision};
 use crate::results::Results;
 use crate::spacepoint::RoiView;
 use crate::thesis::Accumulate;
+use crate::vertex::Vertex;
 
 pub(crate) struct CpuEngine {
     search: Search,
@@ -221,7 +220,7 @@ impl CpuEngine {
 
     /// Spacepoints that are worth another thread.
     fn spacepoints_a_helper(&self) -> usize {
-        if self.search.config.triplets == Triplets::Off { 2048 } else { 512 }
+        if self.search.config.pair_weight == PairWeight::One { 2048 } else { 512 }
     }
 
     /// Runs the four stages on one RoI, and calls `take_peak` with peaks while it wants more.
@@ -250,7 +249,7 @@ impl CpuEngine {
             _ => parts.par_iter_mut().enumerate().for_each(find_z),
         }
         let histograms = || parts.iter().map(|part| &part.histogram);
-        if histograms().any(packed_histogram::PackedHistogram::overflows) {
+        if histograms().any(sum_histos::PackedHistogram::overflows) {
             return true;
         }
         match self.accumulate {
@@ -268,3 +267,49 @@ impl CpuEngine {
 
 /// Pieces of a batch for each thread: enough that all end together.
 const PIECES: usize = 64;
+
+/// Memory of the stages of one RoI.
+pub(crate) struct Workspace<R: Real> {
+    pub(crate) spacepoints: Vec<R::Spacepoint>,
+    pub(crate) sliced: SlicedSpacepoints<R>,
+    /// One for each group of slices.
+    pub(crate) parts: Vec<FindZBuffers<R>>,
+    pub(crate) total: HistogramPair,
+    pub(crate) find_peaks: PeakBuffers,
+    pub(crate) vertices: Vec<Vertex>,
+}
+
+impl<R: Real> Default for Workspace<R> {
+    fn default() -> Self {
+        Self {
+            spacepoints: Vec::new(),
+            sliced: SlicedSpacepoints::default(),
+            parts: Vec::new(),
+            total: HistogramPair::new(0, 0),
+            find_peaks: PeakBuffers::default(),
+            vertices: Vec::new(),
+        }
+    }
+}
+
+/// Workspaces that wait for work.
+#[expect(clippy::vec_box, reason = "they are large to move")]
+pub(crate) struct IdleWorkspaces<R: Real>(Mutex<Vec<Box<Workspace<R>>>>);
+
+impl<R: Real> Default for IdleWorkspaces<R> {
+    fn default() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+}
+
+impl<R: Real> IdleWorkspaces<R> {
+    /// Works in one of them, or in a new one.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Workspace<R>) -> T) -> T {
+        let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = all().pop();
+        let mut workspace = idle.unwrap_or_default();
+        let made = work(&mut workspace);
+        all().push(workspace);
+        made
+    }
+}

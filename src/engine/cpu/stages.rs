@@ -2,15 +2,14 @@
 
 use crate::config::Config;
 use crate::detector::Detector;
-use crate::engine::cpu::find_peaks;
 use crate::engine::cpu::find_z::{FindZBuffers, find_z};
 use crate::engine::cpu::slice_spacepoints::slice_spacepoints;
 use crate::engine::cpu::sum_histos::sum_histos;
-use crate::engine::cpu::workspace::Workspace;
+use crate::engine::cpu::{Workspace, find_peaks};
 use crate::engine::encoding::{Encode, Lossless};
+use crate::engine::histogram::{FixedPoint, HistogramPair};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::error::Result;
-use crate::histogram::{FixedPoint, HistogramPair};
 use crate::roi_batch::RoiBatch;
 use crate::thesis::Accumulate;
 

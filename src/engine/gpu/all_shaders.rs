@@ -2,7 +2,7 @@
 
 use kernel_host::KernelSource;
 
-use crate::config::{Extrapolation, Triplets, Weighting};
+use crate::config::{Extrapolation, PairWeight, Ranking, ZEstimate};
 use crate::engine::gpu::shaders::{Pairing, Rounding, Variant, probe_rounding};
 use crate::options::{Encoding, Precision};
 use crate::thesis::Accumulate;
@@ -18,20 +18,26 @@ pub(crate) fn variants() -> Vec<Variant> {
                 precision,
                 accumulate: Accumulate::Fixed,
                 pairing,
-                triplets: Triplets::Off,
-                weighting: Weighting::Count,
+                pair_weight: PairWeight::One,
+                ranking: Ranking::Entries,
+                z_estimate: ZEstimate::Mean,
                 extrapolation: Extrapolation::Linear,
                 several: false,
                 rounding: Rounding::Native,
             };
             let mut of_pairing = vec![one];
             if pairing != Pairing::MixedLayers {
-                of_pairing.extend([Triplets::Any, Triplets::Count].map(|triplets| Variant { triplets, ..one }));
+                of_pairing
+                    .extend([PairWeight::Any, PairWeight::Count].map(|pair_weight| Variant { pair_weight, ..one }));
             }
             if matches!(pairing, Pairing::ByLayer | Pairing::Numbered) {
                 let several: Vec<_> = of_pairing.iter().map(|&one| Variant { several: true, ..one }).collect();
                 of_pairing.extend(several);
-                of_pairing.push(Variant { triplets: Triplets::Count, weighting: Weighting::Pt, ..one });
+                let by_pt = Variant { pair_weight: PairWeight::Pt, ..one };
+                let rankings = Ranking::ALL.iter().map(|&ranking| Variant { ranking, ..by_pt });
+                let z_estimates =
+                    |one: Variant| ZEstimate::ALL.iter().map(move |&z_estimate| Variant { z_estimate, ..one });
+                of_pairing.extend(rankings.flat_map(z_estimates));
             }
             if pairing == Pairing::Numbered {
                 let accumulate = Accumulate::CompareExchange;
@@ -51,7 +57,7 @@ pub(crate) fn kernels(variant: Variant) -> Vec<KernelSource> {
     all.extend(encodings.map(|encoding| variant.slice_spacepoints(encoding)));
     if variant.several {
         all.push(variant.highest_windows());
-    } else if variant.pairing != Pairing::Numbered && variant.weighting == Weighting::Count {
+    } else if variant.pairing != Pairing::Numbered && variant.pair_weight != PairWeight::Pt {
         all.extend(encodings.map(|encoding| variant.walk(encoding)));
     }
     if !variant.fills_totals() {

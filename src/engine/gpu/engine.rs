@@ -11,12 +11,12 @@ use rayon::prelude::*;
 use crate::batch_view::BatchView;
 use crate::config::Config;
 use crate::engine::encoding::{Compact, Lossless};
+use crate::engine::gpu::TypedEngine;
 use crate::engine::gpu::capacity::{self, Capacity};
 use crate::engine::gpu::kernels::KernelSet;
 use crate::engine::gpu::part::{Answers, Planned, Submitted};
 use crate::engine::gpu::shape::Shape;
-use crate::engine::gpu::typed_engine::TypedEngine;
-use crate::engine::gpu::workspace::{ConstantBuffers, Workspace};
+use crate::engine::gpu::workspace::{SearchBuffers, Workspace};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
 use crate::engine::threads::{Helpers, in_threads};
@@ -77,7 +77,7 @@ impl<R: Real> TypedEngine<R> {
             direct_bytes: if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) { DIRECT_BYTES } else { 0 },
             spin: options.spin,
             workspaces: Pool::default(),
-            constants: ConstantBuffers::new(&gpu, R::cuts(search.triplet_cuts()), &search.neighbours)?,
+            search_buffers: SearchBuffers::new(&gpu, R::cuts(search.triplet_cuts()), &search.neighbours)?,
             gpu,
             search,
             compact,

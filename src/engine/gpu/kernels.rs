@@ -5,8 +5,7 @@ use std::sync::OnceLock;
 use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, KernelSource};
 
 use crate::engine::encoding::Compact;
-use crate::engine::gpu::shaders::Density;
-use crate::engine::gpu::shaders::Overrides;
+use crate::engine::gpu::shaders::{Density, Overrides};
 use crate::engine::gpu::shape::Shape;
 use crate::error::Result;
 use crate::options::Encoding;

@@ -3,7 +3,6 @@
 
 #[cfg(any(test, feature = "internals"))]
 pub(crate) mod all_shaders;
-mod buffer_sizes;
 mod capacity;
 mod engine;
 mod kernels;
@@ -12,25 +11,31 @@ mod part_plan;
 mod rounding;
 mod shaders;
 mod shape;
-mod sizes;
 #[cfg(test)]
 pub(in crate::engine) mod tests;
 #[cfg(any(test, feature = "internals"))]
 mod timing;
-mod typed_engine;
 mod workspace;
 
-use kernel_host::{Gpu, Waiting, block_on, wgpu};
+use std::time::Duration;
+
+use kernel_host::{Gpu, Pool, Waiting, block_on, wgpu};
 
 use crate::batch_view::BatchView;
-use crate::engine::gpu::typed_engine::TypedEngine;
+use crate::engine::encoding::Compact;
+use crate::engine::gpu::capacity::Capacity;
+use crate::engine::gpu::kernels::KernelSet;
+use crate::engine::gpu::shape::Shape;
+use crate::engine::gpu::workspace::{SearchBuffers, Workspace};
 use crate::engine::plan::Search;
+use crate::engine::real::Real;
 use crate::engine::threads::Helpers;
 use crate::error::Result;
 #[cfg(any(test, feature = "internals"))]
 use crate::options::DeviceTimes;
 use crate::options::{EngineOptions, Precision};
 use crate::results::Results;
+use crate::thesis::Accumulate;
 
 /// The engine in one of the number types.
 pub(crate) enum GpuEngine {
@@ -130,4 +135,22 @@ impl GpuEngine {
     pub(crate) fn time_packing(&self, batch: BatchView<'_>) -> Result<Option<f64>> {
         typed!(self, engine => engine.time_packing(batch))
     }
+}
+
+/// The GPU engine in one number type.
+pub(crate) struct TypedEngine<R: Real> {
+    gpu: Gpu,
+    search: Search,
+    accumulate: Accumulate,
+    /// How spacepoints travel where it can.
+    compact: Option<Compact>,
+    shape: Shape,
+    capacity: Capacity,
+    kernels: KernelSet,
+    search_buffers: SearchBuffers<R>,
+    /// Bytes of an upload that shaders read where it lies.
+    direct_bytes: u64,
+    /// How long to ask the device again and again before waiting for it.
+    spin: Duration,
+    workspaces: Pool<Workspace<R>>,
 }

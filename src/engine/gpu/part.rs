@@ -7,15 +7,14 @@ use rayon::prelude::*;
 
 use crate::batch_view::BatchView;
 use crate::engine::encoding::Lossless;
+use crate::engine::gpu::TypedEngine;
 use crate::engine::gpu::kernels::KernelName;
 use crate::engine::gpu::part_plan::{Dispatch, PartPlan};
 use crate::engine::gpu::shape::Shape;
-use crate::engine::gpu::typed_engine::TypedEngine;
 use crate::engine::gpu::workspace::Workspace;
 use crate::engine::plan::{PackSummary, RoiPlan};
 use crate::engine::real::Real;
-use crate::engine::records::Peak;
-use crate::engine::records::Sums;
+use crate::engine::records::{Peak, Sums};
 use crate::engine::threads::{Helpers, in_threads};
 use crate::engine::vertices::VertexBuilder;
 use crate::error::{Error, Result};
@@ -266,7 +265,7 @@ impl<R: Real> TypedEngine<R> {
         for dispatch in dispatches {
             let kernel = self.kernels.get(&self.gpu, dispatch.kernel)?;
             let mut group = workspace.take_group(dispatch);
-            let binding = |name| Ok((name, workspace.binding(&self.constants, dispatch, name)?));
+            let binding = |name| Ok((name, workspace.binding(&self.search_buffers, dispatch, name)?));
             let bindings = kernel.bindings().map(binding).collect::<Result<Vec<_>>>()?;
             let bound = kernel.bind_group_in(&self.gpu, &mut group, &bindings)?;
             kernel.dispatch(pass, dispatch.entry_point, bound, dispatch.grid)?;

@@ -5,13 +5,11 @@
 #[cfg(feature = "internals")]
 use std::fmt;
 
-use crate::config::Triplets;
-use crate::engine::gpu::buffer_sizes::{ALIGNMENT, BufferSizes, MOST_SHARE, aligned, row_bins};
-use crate::engine::gpu::capacity::{Capacity, work_of};
+use crate::config::PairWeight;
+use crate::engine::gpu::capacity::{ALIGNMENT, BufferSizes, Capacity, MOST_SHARE, aligned, row_bins, work_of};
 use crate::engine::gpu::kernels::KernelName;
 use crate::engine::gpu::shaders::{Density, Variant};
-use crate::engine::gpu::shape::{RowSharing, SearchMethod, Shape};
-use crate::engine::gpu::sizes::{CellTile, WalkSize};
+use crate::engine::gpu::shape::{CellTile, RowSharing, SearchMethod, Shape, WalkSize};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
 use crate::engine::records::{Params, RoiWords};
@@ -80,12 +78,12 @@ pub(crate) struct Dispatch {
     pub(crate) grid: [u32; 3],
 }
 
-/// Stages of `shaders/sum_histos.wgsl`.
+/// Stages of `shaders/sum_histos/sum_histos.wgsl`.
 pub(crate) const ROWS_IN_GROUPS: usize = 0;
 pub(crate) const GROUPS: usize = 1;
 const ALL_ROWS: usize = 2;
 
-/// Histograms of a workgroup: `HISTOGRAMS` in `shaders/highest_windows.wgsl`.
+/// Histograms of a workgroup: `HISTOGRAMS` in `shaders/find_peaks/highest_windows.wgsl`.
 const HISTOGRAMS: u32 = 8;
 
 impl<R: Real> PartPlan<R> {
@@ -381,7 +379,7 @@ impl Sharing {
         };
         let all: u64 = plans.clone().map(|plan| plan.spacepoints as u64).sum();
         let size = shape.find_z(method.density());
-        let has_triplets = shape.variant(Density::High).triplets != Triplets::Off;
+        let has_triplets = shape.variant(Density::High).pair_weight != PairWeight::One;
         let least = if has_triplets { LEAST_SHARE_OF_TRIPLETS } else { LEAST_SHARE };
         let by_work = all.div_ceil(capacity.filling).clamp(u64::from(least), u64::from(MOST_SHARE)) as u32;
         let mut share = requested.unwrap_or(by_work.next_multiple_of(least));

@@ -1,6 +1,6 @@
-//! Learns how a device rounds, with `shaders/probe_rounding.wgsl`. WGSL asks for quotients and
-//! square roots only to a few units in the last place; the CPU engine, and so its twin, has all of
-//! them.
+//! Learns how a device rounds, with `shaders/shared/probe_rounding.wgsl`. WGSL asks for quotients
+//! and square roots only to a few units in the last place; the CPU engine, and so its twin, has all
+//! of them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -109,6 +109,7 @@ mod tests {
 
     use super::*;
     use crate::engine::cpu::lanes::Lanes;
+    use crate::engine::gpu::shaders::real;
     use kernel_host::testing::on_adapters;
 
     fn gpu(index: usize, precision: Precision) -> Gpu {
@@ -204,10 +205,7 @@ mod tests {
 
     /// The number type's functions, and a kernel of the tests instead of the probe.
     fn instead(precision: Precision, kernel: &'static str) -> KernelSource {
-        let source = probe_rounding(precision);
-        let real = source.text();
-        let real = real.split("fn quotient").next().expect("a piece");
-        KernelSource::new(ENTRY_POINT).piece("real", real).piece("kernel", kernel)
+        real(precision).piece("kernel", kernel)
     }
 
     /// Steps are whole numbers below on every device, however it orders sums and fuses products

@@ -1,10 +1,10 @@
-//! The WGSL of the kernels, assembled: a kernel's file and the small files it needs, some of which
-//! are chosen by swapping, and the overrides that go with the choice.
+//! The WGSL of the kernels. A kernel's file imports other files. A variant chooses among files that
+//! replace each other, and sets overrides.
 
-use kernel_host::KernelSource;
+use kernel_host::{KernelSource, ShaderFiles, shader_files};
 
-use crate::config::{Extrapolation, Triplets, Weighting};
-use crate::histogram::PAIR_PARTS;
+use crate::config::{Extrapolation, PairWeight, Ranking, ZEstimate};
+use crate::engine::histogram::PAIR_PARTS;
 use crate::options::{Encoding, Precision};
 use crate::pt_weight::PtWeight;
 use crate::thesis::Accumulate;
@@ -16,10 +16,10 @@ pub(crate) struct Variant {
     /// By compare and retry only with numbered pairs.
     pub(crate) accumulate: Accumulate,
     pub(crate) pairing: Pairing,
-    /// As far as kernels are concerned: weights count.
-    pub(crate) triplets: Triplets,
     /// By pT only by layer or numbered, and in one histogram an RoI.
-    pub(crate) weighting: Weighting,
+    pub(crate) pair_weight: PairWeight,
+    pub(crate) ranking: Ranking,
+    pub(crate) z_estimate: ZEstimate,
     pub(crate) extrapolation: Extrapolation,
     /// RoIs have histograms of each charge, or of each slice; only by layer or numbered.
     pub(crate) several: bool,
@@ -36,7 +36,7 @@ pub(crate) enum Rounding {
 }
 
 impl Rounding {
-    /// The override of `quotient` in `shaders/types.wgsl`.
+    /// The override of `quotient` in `shaders/shared/types.wgsl`.
     pub(crate) fn constant(self) -> (&'static str, f64) {
         ("CORRECTED", f64::from(self == Self::Corrected))
     }
@@ -57,12 +57,12 @@ pub(crate) enum Pairing {
 }
 
 impl Pairing {
-    /// Cells of so many slices: `cell_count` in `shaders/types.wgsl`.
+    /// Cells of so many slices: `cell_count` in `shaders/shared/types.wgsl`.
     pub(crate) fn cells_of(self, layers: u32, slices: u32) -> u32 {
         if self == Self::MixedLayers { slices + 1 } else { layers * slices + 1 }
     }
 
-    /// The override of `cell_place` in `shaders/types.wgsl`.
+    /// The override of `cell_place` in `shaders/shared/types.wgsl`.
     fn constant(self) -> (&'static str, f64) {
         let order = match self {
             Self::ByLayer | Self::Numbered => 0.0,
@@ -76,7 +76,7 @@ impl Pairing {
 /// How many spacepoints the RoIs of a part have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Density {
-    /// At most [`CellTile::FEW`](crate::engine::gpu::sizes::CellTile::FEW) each.
+    /// At most [`CellTile::FEW`](crate::engine::gpu::shape::CellTile::FEW) each.
     Low,
     High,
 }
@@ -88,27 +88,28 @@ impl Density {
 /// Values of overrides.
 pub(crate) type Overrides = Vec<(&'static str, f64)>;
 
-/// A file of WGSL: its name and its text.
-type Piece = (&'static str, &'static str);
+/// All files of WGSL.
+const FILES: &ShaderFiles = shader_files![
+    "../../../shaders/":
+    "shared/types", "shared/histograms", "shared/real/f32", "shared/real/f64", "shared/probe_rounding",
+    "slice_spacepoints/slice_spacepoints", "slice_spacepoints/counting_sort", "slice_spacepoints/encoding/compact", "slice_spacepoints/encoding/lossless",
+    "find_z/find_z", "find_z/tracks", "find_z/bends", "find_z/order/by_layer", "find_z/order/by_slice", "find_z/order/mixed_layers",
+    "find_z/pairs/streamed", "find_z/pairs/by_count", "find_z/pairs/by_pt", "find_z/pair_weight/one", "find_z/pair_weight/count", "find_z/pair_weight/pt",
+    "find_z/accumulate/fixed_point", "find_z/accumulate/totals", "find_z/accumulate/wide", "find_z/total_sums/fixed_point",
+    "sum_histos/sum_histos",
+    "find_peaks/find_peaks", "find_peaks/highest_windows", "find_peaks/windows", "find_peaks/peaks/one", "find_peaks/peaks/several", "find_peaks/ranking/entries", "find_peaks/ranking/directions", "find_peaks/z_estimate/mean", "find_peaks/z_estimate/densest",
+    "walk/walk",
+    "thesis/f32_accumulate", "thesis/f32_totals", "thesis/numbered_pairs",
+];
 
-macro_rules! shader {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../../shaders/", $name)))
-    };
-}
-
-const TYPES: Piece = shader!("types.wgsl");
-const TRACKS: Piece = shader!("tracks.wgsl");
-const COUNTING_SORT: Piece = shader!("counting_sort.wgsl");
-const BENDS: Piece = shader!("bends.wgsl");
-const HISTOGRAMS: Piece = shader!("histograms.wgsl");
-const WINDOWS: Piece = shader!("windows.wgsl");
+/// A folder of files that replace each other, and the file to take.
+type Choice = (&'static str, &'static str);
 
 impl Variant {
     /// Returns the selection for RoIs of this density.
     pub(crate) fn at(self, density: Density) -> Self {
-        match (self.pairing, self.triplets, density) {
-            (Pairing::TwoSlices, Triplets::Off, Density::Low) => Self { pairing: Pairing::MixedLayers, ..self },
+        match (self.pairing, self.pair_weight, density) {
+            (Pairing::TwoSlices, PairWeight::One, Density::Low) => Self { pairing: Pairing::MixedLayers, ..self },
             _ => self,
         }
     }
@@ -116,10 +117,10 @@ impl Variant {
     /// Whether find_z adds entries to RoIs' own histograms at once: RoIs have several, or entries
     /// are few.
     pub(crate) fn fills_totals(self) -> bool {
-        self.several || (self.weighting == Weighting::Pt && self.pairing != Pairing::Numbered)
+        self.several || (self.pair_weight == PairWeight::Pt && self.pairing != Pairing::Numbered)
     }
 
-    /// Words of a bin in a row that find_z fills: `ROW_PARTS` in `shaders/histograms.wgsl`.
+    /// Words of a bin in a row that find_z fills: `ROW_PARTS` in `shaders/shared/histograms.wgsl`.
     pub(crate) fn row_parts(self) -> u32 {
         match self.accumulate {
             _ if self.fills_totals() => 0,
@@ -128,18 +129,19 @@ impl Variant {
         }
     }
 
-    /// Words of a bin of an RoI's own histogram: `pairs_part` in `shaders/histograms.wgsl`.
+    /// Words of a bin of an RoI's own histogram: `pairs_part` in `shaders/shared/histograms.wgsl`.
     pub(crate) fn total_parts(self) -> u32 {
-        match (self.counts_pairs(), self.weighting) {
-            (_, Weighting::Pt) => 5 + PAIR_PARTS,
-            (true, Weighting::Count) => 3,
-            (false, Weighting::Count) => 2,
+        match self.pair_weight {
+            PairWeight::One | PairWeight::Any => 2,
+            PairWeight::Count => 3,
+            PairWeight::Pt => 5 + PAIR_PARTS,
         }
     }
 
-    /// Whether pairs are counted beside weights: `counts_pairs` in `shaders/tracks.wgsl`.
+    /// Whether pairs are counted beside weights: `counts_pairs` in
+    /// `shaders/find_z/pair_weight/*.wgsl`.
     pub(crate) fn counts_pairs(self) -> bool {
-        self.triplets == Triplets::Count
+        matches!(self.pair_weight, PairWeight::Count | PairWeight::Pt)
     }
 
     /// Overrides of every kernel that sorts spacepoints.
@@ -155,15 +157,12 @@ impl Variant {
 
     /// Overrides of every kernel that goes through pairs.
     pub(crate) fn find_z_constants(self) -> Overrides {
-        let mode = match self.triplets {
-            Triplets::Off => 0.0,
-            Triplets::Any => 1.0,
-            Triplets::Count => 2.0,
-        };
         let mut constants = [self.cell_constants(), self.sum_histos_constants()].concat();
-        constants.push(("TRIPLETS", mode));
         constants.push(("ACCURATE", f64::from(self.extrapolation == Extrapolation::Accurate)));
-        if self.weighting == Weighting::Pt {
+        if self.pair_weight == PairWeight::Count {
+            constants.push(("MOST_WEIGHT", f64::from(u32::MAX)));
+        }
+        if self.pair_weight == PairWeight::Pt {
             constants.extend([
                 ("SOFT_GEV", PtWeight::GEV[0][0]),
                 ("WEIGHED_GEV", PtWeight::GEV[0][1]),
@@ -183,109 +182,115 @@ impl Variant {
         constants
     }
 
-    /// Overrides of `shaders/find_peaks.wgsl`.
+    /// Overrides of `shaders/find_peaks/find_peaks.wgsl`.
     pub(crate) fn find_peaks_constants(self) -> Overrides {
-        match self.weighting {
-            Weighting::Count => Vec::new(),
-            Weighting::Pt => vec![("SCALE", PtWeight::SCALE)],
+        match self.ranking {
+            Ranking::Directions => vec![("SCALE", PtWeight::SCALE)],
+            Ranking::Entries => Vec::new(),
         }
     }
 
     pub(crate) fn slice_spacepoints(self, encoding: Encoding) -> KernelSource {
-        let own = [encoding_piece(encoding), COUNTING_SORT, shader!("slice_spacepoints.wgsl")];
-        assemble("slice_spacepoints", &[&self.records(), &own])
+        self.assemble("slice_spacepoints::slice_spacepoints", &[encoding_choice(encoding)])
     }
 
     pub(crate) fn find_z(self) -> KernelSource {
-        let own = [shader!("find_z.wgsl")];
-        assemble("find_z", &[&self.records(), &self.accumulate(), &[TRACKS, self.order()], &self.pairs(), &own])
+        let accumulate = match (self.accumulate, self.fills_totals()) {
+            (_, true) => "find_z::accumulate::totals",
+            (Accumulate::Fixed, false) => "find_z::accumulate::fixed_point",
+            (Accumulate::CompareExchange, false) => "thesis::f32_accumulate",
+        };
+        let total_sums = match self.accumulate {
+            Accumulate::Fixed => "find_z::total_sums::fixed_point",
+            Accumulate::CompareExchange => "thesis::f32_totals",
+        };
+        self.assemble("find_z::find_z", &[("find_z::accumulate", accumulate), ("find_z::total_sums", total_sums)])
     }
 
     /// All of the stages in one workgroup; not for numbered pairs, several histograms or weights by
     /// pT.
     pub(crate) fn walk(self, encoding: Encoding) -> KernelSource {
-        let tracks = [encoding_piece(encoding), shader!("accumulate/wide.wgsl"), TRACKS, self.order()];
-        let peaks =
-            [COUNTING_SORT, WINDOWS, shader!("ranks/sum.wgsl"), shader!("peaks/one.wgsl"), shader!("walk.wgsl")];
-        assemble("walk", &[&self.records(), &tracks, &self.pairs(), &peaks])
+        self.assemble("walk::walk", &[encoding_choice(encoding), ("find_z::accumulate", "find_z::accumulate::wide")])
     }
 
     pub(crate) fn sum_histos(self) -> KernelSource {
-        assemble("sum_histos", &[&self.records(), &[shader!("sum_histos.wgsl")]])
+        self.assemble("sum_histos::sum_histos", &[])
     }
 
     pub(crate) fn find_peaks(self) -> KernelSource {
-        let peaks: &[Piece] = match self.weighting {
-            _ if self.several => &[shader!("peaks/several.wgsl")],
-            Weighting::Count => &[shader!("peaks/one.wgsl"), shader!("ranks/sum.wgsl")],
-            Weighting::Pt => &[shader!("peaks/one.wgsl"), shader!("ranks/pt.wgsl")],
-        };
-        assemble("find_peaks", &[&self.records(), &[WINDOWS], peaks, &[shader!("find_peaks.wgsl")]])
+        self.assemble("find_peaks::find_peaks", &[])
     }
 
     /// Of several histograms.
     pub(crate) fn highest_windows(self) -> KernelSource {
-        assemble("highest_windows", &[&self.records(), &[WINDOWS, shader!("highest_windows.wgsl")]])
+        self.assemble("find_peaks::highest_windows", &[])
     }
 
-    fn records(self) -> [Piece; 3] {
-        [real(self.precision), TYPES, HISTOGRAMS]
-    }
-
-    fn accumulate(self) -> Vec<Piece> {
-        let totals = shader!("accumulate/totals.wgsl");
-        match (self.accumulate, self.fills_totals()) {
-            (Accumulate::Fixed, false) => vec![shader!("accumulate/fixed_point.wgsl")],
-            (Accumulate::CompareExchange, false) => vec![shader!("thesis/f32_accumulate.wgsl")],
-            (Accumulate::Fixed, true) => vec![shader!("accumulate/total_fixed_point.wgsl"), totals],
-            (Accumulate::CompareExchange, true) => vec![shader!("thesis/f32_totals.wgsl"), totals],
-        }
-    }
-
-    fn order(self) -> Piece {
-        match self.pairing {
-            Pairing::TwoSlices => shader!("order/by_slice.wgsl"),
-            Pairing::MixedLayers => shader!("order/mixed_layers.wgsl"),
-            Pairing::ByLayer | Pairing::Numbered => shader!("order/by_layer.wgsl"),
-        }
-    }
-
-    fn pairs(self) -> Vec<Piece> {
-        let pairs = match (self.pairing, self.triplets, self.weighting) {
-            (Pairing::Numbered, ..) => shader!("thesis/numbered_pairs.wgsl"),
-            (_, Triplets::Off, _) => return vec![shader!("pairs/streamed.wgsl")],
-            (.., Weighting::Pt) => shader!("pairs/by_pt.wgsl"),
-            (.., Weighting::Count) => shader!("pairs/by_count.wgsl"),
+    /// Assembles a kernel with the files of this variant, and with choices of its own.
+    fn assemble(self, kernel: &str, own: &[Choice]) -> KernelSource {
+        let order = match self.pairing {
+            Pairing::TwoSlices => "find_z::order::by_slice",
+            Pairing::MixedLayers => "find_z::order::mixed_layers",
+            Pairing::ByLayer | Pairing::Numbered => "find_z::order::by_layer",
         };
-        let thirds = match self.weighting {
-            Weighting::Count => shader!("thirds/count.wgsl"),
-            Weighting::Pt => shader!("thirds/pt.wgsl"),
+        let pairs = match (self.pairing, self.pair_weight) {
+            (Pairing::Numbered, _) => "thesis::numbered_pairs",
+            (_, PairWeight::One) => "find_z::pairs::streamed",
+            (_, PairWeight::Any | PairWeight::Count) => "find_z::pairs::by_count",
+            (_, PairWeight::Pt) => "find_z::pairs::by_pt",
         };
-        vec![BENDS, thirds, pairs]
+        let pair_weight = match self.pair_weight {
+            PairWeight::One => "find_z::pair_weight::one",
+            PairWeight::Any | PairWeight::Count => "find_z::pair_weight::count",
+            PairWeight::Pt => "find_z::pair_weight::pt",
+        };
+        let ranking = match self.ranking {
+            Ranking::Entries => "find_peaks::ranking::entries",
+            Ranking::Directions => "find_peaks::ranking::directions",
+        };
+        let z_estimate = match self.z_estimate {
+            ZEstimate::Mean => "find_peaks::z_estimate::mean",
+            ZEstimate::Densest => "find_peaks::z_estimate::densest",
+        };
+        let peaks = if self.several { "find_peaks::peaks::several" } else { "find_peaks::peaks::one" };
+        let choices = [
+            real_choice(self.precision),
+            ("find_z::order", order),
+            ("find_z::pairs", pairs),
+            ("find_z::pair_weight", pair_weight),
+            ("find_peaks::peaks", peaks),
+            ("find_peaks::ranking", ranking),
+            ("find_peaks::z_estimate", z_estimate),
+        ];
+        KernelSource::assemble(kernel, FILES, &[own, &choices].concat())
     }
 }
 
-fn encoding_piece(encoding: Encoding) -> Piece {
-    match encoding {
-        Encoding::Lossless => shader!("encoding/lossless.wgsl"),
-        Encoding::Compact => shader!("encoding/compact.wgsl"),
-    }
+fn encoding_choice(encoding: Encoding) -> Choice {
+    let file = match encoding {
+        Encoding::Lossless => "slice_spacepoints::encoding::lossless",
+        Encoding::Compact => "slice_spacepoints::encoding::compact",
+    };
+    ("slice_spacepoints::encoding", file)
 }
 
-fn real(precision: Precision) -> Piece {
-    match precision {
-        Precision::F32 => shader!("real/f32.wgsl"),
-        Precision::F64 => shader!("real/f64.wgsl"),
-    }
+fn real_choice(precision: Precision) -> Choice {
+    let file = match precision {
+        Precision::F32 => "shared::real::f32",
+        Precision::F64 => "shared::real::f64",
+    };
+    ("shared::real", file)
+}
+
+/// The number type alone, for kernels of tests.
+#[cfg(test)]
+pub(crate) fn real(precision: Precision) -> KernelSource {
+    KernelSource::assemble(real_choice(precision).1, FILES, &[])
 }
 
 /// The probe of a device's rounding.
 pub(crate) fn probe_rounding(precision: Precision) -> KernelSource {
-    assemble("probe_rounding", &[&[real(precision), TYPES, shader!("probe_rounding.wgsl")]])
-}
-
-fn assemble(kernel: &str, pieces: &[&[Piece]]) -> KernelSource {
-    pieces.iter().copied().flatten().fold(KernelSource::new(kernel), |source, (name, text)| source.piece(name, text))
+    KernelSource::assemble("shared::probe_rounding", FILES, &[real_choice(precision)])
 }
 
 #[cfg(test)]

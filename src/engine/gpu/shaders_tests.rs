@@ -6,10 +6,11 @@ use kernel_host::{struct_layout, translations};
 use super::*;
 use crate::engine::encoding::DROPPED;
 use crate::engine::gpu::all_shaders::{kernels, variants};
-use crate::engine::records::{Cluster, Peak};
-use crate::engine::records::{CutsF32, CutsF64, RoiF32, RoiF64, SpacepointF32, SpacepointF64, StoredF32, StoredF64};
-use crate::engine::records::{Params, RoiStatus};
-use crate::histogram::{MAX_COUNT, OFFSET_STEPS};
+use crate::engine::histogram::{MAX_COUNT, OFFSET_STEPS};
+use crate::engine::records::{
+    Cluster, CutsF32, CutsF64, Params, Peak, RoiF32, RoiF64, RoiStatus, SpacepointF32, SpacepointF64, StoredF32,
+    StoredF64,
+};
 
 /// A kernel is read in a few ways, not in hundreds.
 #[test]
@@ -57,7 +58,7 @@ fn records_match_the_shaders() {
     for variant in variants() {
         let (find_z, slice) = (variant.find_z(), variant.slice_spacepoints(Encoding::Lossless));
         // The pieces that define records; other pieces are irrelevant here.
-        let layouts = (variant.precision, variant.weighting, variant.several, variant.triplets, variant.accumulate);
+        let layouts = (variant.precision, variant.pair_weight, variant.several, variant.accumulate);
         if !seen.insert(format!("{layouts:?}")) {
             continue;
         }
@@ -123,7 +124,7 @@ fn constants_match_the_shaders() {
         assert_eq!(constant(variant, "PRECISION"), format!("{:#x}u", crate::engine::plan::PRECISION));
         assert_eq!(constant(variant, "PRECISION_SHIFT"), format!("{}u", crate::engine::plan::PRECISION_SHIFT));
         assert_eq!(constant(variant, "SECTORS"), format!("{}u", PtWeight::SECTORS));
-        if variant.weighting == Weighting::Pt {
+        if variant.pair_weight == PairWeight::Pt {
             assert_eq!(constant(variant, "STRIP_PAIR"), format!("{:#x}u", crate::engine::plan::STRIP_PAIR));
         }
         assert_eq!(constant(variant, "OFFSET_STEPS"), format!("{OFFSET_STEPS}u"));

@@ -7,10 +7,10 @@ use kernel_host::{AdapterKind, Instant, Timer, Waiting};
 use crate::batch_view::BatchView;
 #[cfg(feature = "internals")]
 use crate::engine::encoding::Lossless;
+use crate::engine::gpu::TypedEngine;
 use crate::engine::gpu::capacity::{self, Capacity};
 use crate::engine::gpu::part::Planned;
 use crate::engine::gpu::part_plan::PartPlan;
-use crate::engine::gpu::typed_engine::TypedEngine;
 use crate::engine::gpu::workspace::Workspace;
 use crate::engine::real::Real;
 use crate::engine::threads::Helpers;

@@ -4,34 +4,33 @@
 use kernel_host::wgpu::{self, BufferUsages};
 use kernel_host::{BindGroupSlot, Buffer, Error as GpuError, Gpu, Readback, Upload, UploadView};
 
-use crate::engine::gpu::buffer_sizes::ALIGNMENT;
+use crate::engine::gpu::capacity::ALIGNMENT;
 use crate::engine::gpu::kernels::KernelName;
 use crate::engine::gpu::part_plan::{Dispatch, GROUPS, PartPlan, ROWS_IN_GROUPS, Regions};
 use crate::engine::gpu::shape::SearchMethod;
 use crate::engine::real::Real;
-use crate::engine::records::Peak;
-use crate::engine::records::{Params, RoiStatus, Sums, Window};
+use crate::engine::records::{Params, Peak, RoiStatus, Sums, Window};
 use crate::error::Result;
 
-/// Buffers that are constant over parts.
-pub(crate) struct ConstantBuffers<R: Real> {
+/// Buffers of the search, which all parts share.
+pub(crate) struct SearchBuffers<R: Real> {
     pub(crate) cuts: Buffer<R::Cuts>,
     pub(crate) neighbours: Buffer<u32>,
 }
 
-impl<R: Real> ConstantBuffers<R> {
-    /// `neighbours` has 4096 words in `shaders/find_z.wgsl`.
+impl<R: Real> SearchBuffers<R> {
+    /// `neighbours` has 4096 words in `shaders/find_z/find_z.wgsl`.
     const NEIGHBOURS: usize = crate::detector::MAX_LAYERS * crate::detector::MAX_LAYERS;
 
     pub(crate) fn new(gpu: &Gpu, cuts: R::Cuts, neighbours: &[u32]) -> Result<Self> {
         let uniform = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
-        let mut constants =
+        let mut buffers =
             Self { cuts: Buffer::new("triplet cuts", uniform), neighbours: Buffer::new("neighbours", uniform) };
         let mut words = vec![0; Self::NEIGHBOURS];
         words[..neighbours.len()].copy_from_slice(neighbours);
-        constants.cuts.write(gpu, &[cuts])?;
-        constants.neighbours.write(gpu, &words)?;
-        Ok(constants)
+        buffers.cuts.write(gpu, &[cuts])?;
+        buffers.neighbours.write(gpu, &words)?;
+        Ok(buffers)
     }
 }
 
@@ -153,7 +152,7 @@ impl<R: Real> Workspace<R> {
     /// Returns the binding of a shader variable in a dispatch.
     pub(crate) fn binding<'a>(
         &'a self,
-        constants: &'a ConstantBuffers<R>,
+        buffers: &'a SearchBuffers<R>,
         dispatch: &Dispatch,
         variable: &str,
     ) -> Result<wgpu::BindingResource<'a>> {
@@ -166,8 +165,8 @@ impl<R: Real> Workspace<R> {
             "rois" => self.input_from(regions.rois, None)?,
             "row_rois" => self.input_from(regions.row_rois, None)?,
             "packed" => self.input_from(regions.spacepoints, None)?,
-            "cuts" => constants.cuts.binding()?,
-            "neighbours" => constants.neighbours.binding()?,
+            "cuts" => buffers.cuts.binding()?,
+            "neighbours" => buffers.neighbours.binding()?,
             "cells" => self.cells.binding()?,
             "points" => self.points.binding()?,
             "beside" => self.beside.binding()?,

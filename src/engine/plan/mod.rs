@@ -2,26 +2,23 @@
 //! window, the slice of each spacepoint, z bins. Slices are therefore the same on every adapter,
 //! however it rounds.
 
-pub(crate) mod block;
-mod pack;
-mod roi;
 #[cfg(test)]
 mod tests;
-mod window;
 
 use std::f64::consts::{PI, TAU};
 
-use self::block::{BLOCK, block_of};
-pub(crate) use self::roi::{PackSummary, RoiPlan};
-use self::window::PhiExtremes;
 use crate::config::{Config, DefaultWindow, Neighbours};
 use crate::detector::{Detector, Sensor};
+use crate::engine::histogram::OFFSET_STEPS;
 use crate::engine::real::Real;
-use crate::engine::records::TripletCuts;
+use crate::engine::records::{RoiWords, TripletCuts, ZScale};
 use crate::error::Result;
 use crate::pt_weight::PtWeight;
 use crate::reach::TrackModel;
-use crate::spacepoint::{PhiWindow, RoiView, normalised, usable};
+use crate::results::{Results, RoiSummary, Status};
+use crate::spacepoint::{PhiWindow, RoiDescriptor, RoiView, Spacepoint, SpacepointsView, normalised, usable};
+use crate::vertex::Vertex;
+use crate::z_bins::ZBins;
 
 /// The configuration and the detector, in the form that the stages use.
 #[derive(Clone, Debug)]
@@ -97,19 +94,19 @@ impl Search {
     }
 
     /// Whether spacepoints of a layer take part.
-    fn takes_part(&self, layer: u32) -> bool {
+    pub(super) fn takes_part(&self, layer: u32) -> bool {
         self.taking_part >> layer & 1 != 0
     }
 
     /// Whether the beam is at the origin and every layer takes part, so that blocks can be taken as
     /// they are.
-    fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         self.config.is_beam_at_origin() && self.taking_part.count_ones() as usize == self.layers()
     }
 
     /// Whether every two spacepoints of different layers in the same or in neighbouring slices are
     /// a pair: the thesis's choice.
-    pub(crate) fn is_single(&self) -> bool {
+    pub(crate) fn has_single_neighbours(&self) -> bool {
         let layers = self.layers();
         let single = |a: usize| (a + 1..layers).all(|b| self.neighbours[a * layers + b] & NEIGHBOURS == 1);
         self.config.first_layers as usize + 1 >= layers
@@ -121,7 +118,7 @@ impl Search {
         self.detector.layers().len()
     }
 
-    /// n(A, B) in an RoI. `reach` in `shaders/find_z.wgsl`.
+    /// n(A, B) in an RoI. `reach` in `shaders/find_z/find_z.wgsl`.
     pub(crate) fn reach(&self, inner: usize, outer: usize, endcap_shift: i32) -> u32 {
         let n = self.neighbours[inner * self.layers() + outer];
         let count = n & NEIGHBOURS;
@@ -156,7 +153,7 @@ impl Search {
     }
 
     /// Returns rho and phi about the beam spot; None for an invalid spacepoint.
-    fn about_beam(&self, rho: f64, phi: f64, z: f64, layer: u32) -> Option<(f64, f64)> {
+    pub(super) fn about_beam(&self, rho: f64, phi: f64, z: f64, layer: u32) -> Option<(f64, f64)> {
         if !usable(rho, phi, z) || layer as usize >= self.layers() {
             return None;
         }
@@ -219,5 +216,258 @@ impl Search {
             spacepoints: roi.len(),
             bad,
         })
+    }
+}
+
+/// Spacepoints that are encoded and written together, so that writes to mapped memory are long.
+pub(crate) const BLOCK: usize = 64;
+
+/// A block of an RoI's spacepoints: columns of rho, phi, z and layers, or records.
+#[derive(Clone, Copy)]
+pub(crate) enum Block<'a> {
+    Double([&'a [f64; BLOCK]; 3], &'a [u8; BLOCK]),
+    Single([&'a [f32; BLOCK]; 3], &'a [u8; BLOCK]),
+    Records(&'a [Spacepoint; BLOCK]),
+}
+
+/// Where a block's spacepoints come from.
+pub(crate) trait SpacepointSource: Copy {
+    /// rho, phi, z and layer.
+    fn at(self, i: usize) -> (f64, f64, f64, u32);
+}
+
+impl<T: Copy + Into<f64>> SpacepointSource for ([&[T; BLOCK]; 3], &[u8; BLOCK]) {
+    #[inline(always)]
+    fn at(self, i: usize) -> (f64, f64, f64, u32) {
+        let ([rho, phi, z], layers) = self;
+        (rho[i].into(), phi[i].into(), z[i].into(), u32::from(layers[i]))
+    }
+}
+
+impl SpacepointSource for &[Spacepoint; BLOCK] {
+    #[inline(always)]
+    fn at(self, i: usize) -> (f64, f64, f64, u32) {
+        let Spacepoint { rho, phi, z, layer } = self[i];
+        (rho, phi, z, layer)
+    }
+}
+
+/// Returns the block that begins at `first`, if enough spacepoints follow.
+pub(crate) fn block_of(roi: RoiView<'_>, first: usize) -> Option<Block<'_>> {
+    Some(match roi.spacepoints {
+        SpacepointsView::Double([rho, phi, z], layers) => Block::Double(
+            [rho[first..].first_chunk()?, phi[first..].first_chunk()?, z[first..].first_chunk()?],
+            layers[first..].first_chunk()?,
+        ),
+        SpacepointsView::Single([rho, phi, z], layers) => Block::Single(
+            [rho[first..].first_chunk()?, phi[first..].first_chunk()?, z[first..].first_chunk()?],
+            layers[first..].first_chunk()?,
+        ),
+        SpacepointsView::Records(records) => Block::Records(records[first..].first_chunk()?),
+    })
+}
+
+/// The lowest and the highest phi, the lowest positive phi and the highest other phi, lane by lane.
+/// Infinite where a lane has no value.
+#[derive(Clone, Copy)]
+pub(super) struct PhiExtremes {
+    lowest: [f64; LANES],
+    highest: [f64; LANES],
+    low_positive: [f64; LANES],
+    high_negative: [f64; LANES],
+}
+
+/// Lanes of [`PhiExtremes`].
+const LANES: usize = 8;
+
+impl Default for PhiExtremes {
+    fn default() -> Self {
+        let (low, high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+        Self { lowest: low, highest: high, low_positive: low, high_negative: high }
+    }
+}
+
+#[inline(always)]
+fn smaller(a: f64, b: f64) -> f64 {
+    if b < a { b } else { a }
+}
+
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
+}
+
+/// Adds a block's azimuths unless one of them lies outside [-pi, pi]. Branch-free, so that the
+/// compiler vectorises it. Other errors of a spacepoint are found when it is packed.
+struct AddBlock<'a, S> {
+    extremes: &'a mut PhiExtremes,
+    block: S,
+}
+
+impl<S: SpacepointSource> pulp::NullaryFnOnce for AddBlock<'_, S> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        let Self { extremes, block } = self;
+        let mut with = *extremes;
+        let mut plain = true;
+        for first in (0..BLOCK).step_by(LANES) {
+            for lane in 0..LANES {
+                let (_, phi, _, _) = block.at(first + lane);
+                plain &= phi.abs() <= PI;
+                with.add(lane, phi);
+            }
+        }
+        if plain {
+            *extremes = with;
+        }
+        plain
+    }
+}
+
+impl PhiExtremes {
+    #[inline(always)]
+    pub(super) fn add(&mut self, lane: usize, phi: f64) {
+        let Self { lowest, highest, low_positive, high_negative } = self;
+        let positive = phi > 0.0;
+        lowest[lane] = smaller(lowest[lane], phi);
+        highest[lane] = larger(highest[lane], phi);
+        low_positive[lane] = smaller(low_positive[lane], if positive { phi } else { f64::INFINITY });
+        high_negative[lane] = larger(high_negative[lane], if positive { f64::NEG_INFINITY } else { phi });
+    }
+
+    /// Adds a whole block. Returns false, and adds nothing, if a phi lies outside [-pi, pi].
+    pub(super) fn add_block(&mut self, block: Block<'_>) -> bool {
+        let (arch, extremes) = (pulp::Arch::new(), self);
+        match block {
+            Block::Double(columns, at) => arch.dispatch(AddBlock { extremes, block: (columns, at) }),
+            Block::Single(columns, at) => arch.dispatch(AddBlock { extremes, block: (columns, at) }),
+            Block::Records(block) => arch.dispatch(AddBlock { extremes, block }),
+        }
+    }
+
+    /// Returns the lower edge and the width of the smallest window. It contains 0 if the positive
+    /// and the negative side are nearer to each other there than at pi.
+    pub(super) fn window(&self) -> (f64, f64) {
+        const PAD: f64 = 1e-10;
+        let least = |lanes: [f64; LANES]| lanes.into_iter().fold(f64::INFINITY, smaller);
+        let most = |lanes: [f64; LANES]| lanes.into_iter().fold(f64::NEG_INFINITY, larger);
+        // If there is no positive phi, `low` is infinite and above `end`. The negative side is
+        // symmetric.
+        let (low, end) = (least(self.low_positive), most(self.highest));
+        let (first, high) = (least(self.lowest), most(self.high_negative));
+        let (low, high) = match (low <= end, first <= high) {
+            (false, false) => (0.0, 0.0),
+            (true, false) => (low, end),
+            (false, true) => (first, high),
+            (true, true) if low - high < PI => (first, end),
+            (true, true) => (low, high + TAU),
+        };
+        (low - PAD, (high - low + 2.0 * PAD).min(TAU))
+    }
+}
+
+/// One RoI's window and bins.
+#[derive(Clone, Debug)]
+pub(crate) struct RoiPlan {
+    pub(crate) descriptor: RoiDescriptor,
+    pub(crate) bins: ZBins,
+    pub(crate) slices: u32,
+    /// Slices at both ends are neighbours.
+    pub(crate) ring: bool,
+    pub(crate) endcap_shift: i32,
+    /// Histograms of the RoI: one for each charge and each slice, if asked for.
+    pub(crate) histograms: u32,
+    /// The number of windows of three bins, those with the lowest sums, whose mean is the
+    /// background.
+    pub(crate) background_windows: u32,
+    /// Lower edge and width of the phi window \[rad\].
+    pub(super) phi_min: f64,
+    pub(super) width: f64,
+    /// Spacepoints, inside the window or not.
+    pub(crate) spacepoints: usize,
+    /// The search for the window met an invalid spacepoint.
+    pub(super) bad: bool,
+}
+
+/// Counts of an RoI's spacepoints, or why none was packed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PackSummary {
+    pub(crate) kept: usize,
+    pub(crate) outside: usize,
+    /// One is invalid, so none is packed.
+    pub(crate) bad: bool,
+    /// One lies outside the range of the encoding: the RoI has to be packed in another one.
+    pub(crate) too_far: bool,
+}
+
+impl RoiPlan {
+    /// Returns whether the RoI is empty.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.spacepoints == 0 || self.bad
+    }
+
+    /// Returns the counts of an RoI with nothing to search.
+    pub(crate) fn nothing_packed(&self) -> PackSummary {
+        PackSummary { bad: self.bad, ..PackSummary::default() }
+    }
+
+    pub(crate) fn z_scale<R: Real>(&self) -> ZScale<R> {
+        ZScale {
+            z_min: R::from_f64(self.bins.z_min),
+            z_max: R::from_f64(self.bins.z_max),
+            steps_per_mm: R::from_f64(f64::from(OFFSET_STEPS) / self.bins.width),
+            steps_at_0: R::from_f64((0.5 - self.bins.offset) * f64::from(OFFSET_STEPS)),
+        }
+    }
+
+    /// Whether the histograms exceed [`Config::MOST_BINS_OF_ALL`].
+    pub(crate) fn is_too_much(&self) -> bool {
+        u64::from(self.histograms) * u64::from(self.bins.bins) > Config::MOST_BINS_OF_ALL
+    }
+
+    /// The words of the RoI's record that do not depend on where its data lie in a batch.
+    pub(crate) fn words(&self) -> RoiWords {
+        RoiWords {
+            spacepoint_count: self.spacepoints as u32,
+            slices: self.slices,
+            ring: u32::from(self.ring),
+            endcap_shift: self.endcap_shift,
+            bins: self.bins.bins,
+            half: self.bins.half,
+            background_windows: self.background_windows,
+            ..RoiWords::default()
+        }
+    }
+
+    /// Appends the result: these vertices, or the status that explains an empty list.
+    pub(crate) fn report(
+        &self,
+        packed: PackSummary,
+        vertices: &[Vertex],
+        capacity_exceeded: bool,
+        results: &mut Results,
+    ) {
+        let status = if packed.bad {
+            Status::BadSpacepoint
+        } else if capacity_exceeded {
+            Status::CapacityExceeded
+        } else if packed.kept == 0 {
+            Status::Empty
+        } else if vertices.is_empty() {
+            Status::NoPeak
+        } else {
+            Status::Ok
+        };
+        let summary = RoiSummary {
+            id: self.descriptor.id,
+            status,
+            spacepoints: packed.kept as u64,
+            outside_window: packed.outside as u64,
+            is_fallback: false,
+        };
+        let vertices = if status == Status::Ok { vertices } else { &[] };
+        results.push(summary, vertices.iter().copied());
     }
 }

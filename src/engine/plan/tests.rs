@@ -1,7 +1,7 @@
 //! Windows and slices at their edges, where the last digit decides.
 
 use super::*;
-use crate::config::{Preset, Triplets};
+use crate::config::{PairWeight, Preset};
 use crate::engine::encoding::{Compact, DROPPED, Encode, Lossless};
 use crate::engine::test_cases::{roi, window};
 use crate::roi_batch::RoiBatch;
@@ -93,8 +93,8 @@ fn a_window_ends_before_its_upper_edge() {
 /// belongs to that slice.
 #[test]
 fn the_last_slice_takes_what_is_left_of_a_window() {
-    for triplets in [Triplets::Off, Triplets::Any] {
-        let search = search(&Config { triplets, ..Config::preset(Preset::Default) });
+    for pair_weight in [PairWeight::One, PairWeight::Any] {
+        let search = search(&Config { pair_weight, ..Config::preset(Preset::Default) });
         let slice = search.config.phi_slice_deg.to_radians();
         for count in [1u32, 2, 50, 449, 900] {
             let high = slice * (f64::from(count) + 4e-10);

@@ -3,9 +3,12 @@
 
 mod engine;
 mod histograms;
+mod pair_weight;
 mod pairs;
 mod peaks;
+mod ranking;
 mod slices;
+mod z_estimate;
 
 #[cfg(feature = "internals")]
 pub use self::engine::FilledRoi;

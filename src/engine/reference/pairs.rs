@@ -1,5 +1,6 @@
 //! Pairs, the third spacepoints that confirm them, and their entries in histograms.
 
+#[cfg(feature = "internals")]
 use std::ops::ControlFlow;
 
 use super::engine::ReferenceEngine;
@@ -7,11 +8,10 @@ use super::histograms::Histograms;
 #[cfg(feature = "internals")]
 use super::peaks::Peak;
 use super::slices::{Point, Sliced};
-use crate::config::{Extrapolation, Triplets, Weighting};
-use crate::detector::{Layer, LayerKind, Sensor};
+use crate::config::Extrapolation;
+use crate::detector::{Layer, LayerKind};
 #[cfg(feature = "internals")]
 use crate::error::Result;
-use crate::pt_weight::PtWeight;
 #[cfg(feature = "internals")]
 use crate::spacepoint::{RoiView, Spacepoint};
 use crate::z_bins::ZBins;
@@ -47,13 +47,6 @@ pub(super) struct Candidate<'a> {
     pub(super) bin: usize,
 }
 
-/// A pair's entry in a bin.
-#[derive(Default)]
-pub(super) struct Entry {
-    pub(super) weight: u64,
-    pub(super) sectors: [u32; 2],
-}
-
 impl ReferenceEngine {
     /// Returns the pairs in the three bins of a peak, in the order of the search.
     ///
@@ -87,7 +80,7 @@ impl ReferenceEngine {
     }
 
     /// n(A, B) at the RoI's eta.
-    fn reach(&self, inner: usize, outer: usize, eta: f64) -> i64 {
+    pub(super) fn reach(&self, inner: usize, outer: usize, eta: f64) -> i64 {
         let n = i64::from(self.neighbours[inner][outer]);
         let layers = self.detector.layers();
         if layers[inner].is_endcap() || layers[outer].is_endcap() {
@@ -101,7 +94,8 @@ impl ReferenceEngine {
         let mut histograms = Histograms::empty(bins, self.config.histograms(sliced.slices as u32) as usize);
         let precisions = self.precisions();
         self.each_pair(sliced, bins, eta, |pair| {
-            let Entry { weight, sectors } = self.entry(sliced, &pair, eta);
+            let entry = self.entry(sliced, &pair, eta);
+            let weight = entry.weight;
             for histogram in self.histograms_of(sliced, &pair, eta) {
                 let bin = histogram * histograms.bins + pair.bin;
                 histograms.n[bin] += weight;
@@ -112,7 +106,7 @@ impl ReferenceEngine {
                 if weight > 0 {
                     histograms.eighths[bin][(eighth as usize).min(7)] += precisions[pair.layer_a][pair.layer_b];
                 }
-                for (all, new) in histograms.sectors[bin].iter_mut().zip(sectors) {
+                for (all, new) in histograms.sectors[bin].iter_mut().zip(entry.sectors) {
                     *all |= new;
                 }
             }
@@ -159,31 +153,6 @@ impl ReferenceEngine {
         }
     }
 
-    pub(super) fn entry(&self, sliced: &Sliced, pair: &Candidate<'_>, eta: f64) -> Entry {
-        let weight = match (self.config.triplets, self.config.weighting) {
-            (Triplets::Off, _) => 1,
-            (_, Weighting::Pt) => {
-                let pt = self.pt_weight(sliced, pair, eta);
-                let sector = 1 << (pair.s * i64::from(PtWeight::SECTORS) / sliced.slices);
-                let sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
-                return Entry { weight: pt.weight().into(), sectors };
-            }
-            _ => {
-                let mut thirds = 0;
-                self.each_third(sliced, pair, eta, |_, _| {
-                    thirds += 1;
-                    if self.config.triplets == Triplets::Any {
-                        ControlFlow::Break(())
-                    } else {
-                        ControlFlow::Continue(())
-                    }
-                });
-                thirds
-            }
-        };
-        Entry { weight, ..Entry::default() }
-    }
-
     /// Returns the numbers of the histograms that a pair goes into.
     pub(super) fn histograms_of(&self, sliced: &Sliced, pair: &Candidate<'_>, eta: f64) -> Vec<usize> {
         let &Candidate { layer_a, s, step, .. } = pair;
@@ -217,7 +186,7 @@ impl ReferenceEngine {
     }
 
     /// z where the line through two spacepoints meets the beam, or is nearest to it.
-    fn extrapolate(&self, a: &Point, b: &Point) -> f64 {
+    pub(super) fn extrapolate(&self, a: &Point, b: &Point) -> f64 {
         let (mut rho_a, mut rho_b) = (a.rho, b.rho);
         if self.config.extrapolation == Extrapolation::Accurate {
             let (xa, ya, xb, yb) = (a.rho * a.phi.cos(), a.rho * a.phi.sin(), b.rho * b.phi.cos(), b.rho * b.phi.sin());
@@ -226,73 +195,4 @@ impl ReferenceEngine {
         }
         (b.z * rho_a - a.z * rho_b) / (rho_a - rho_b)
     }
-
-    /// Hands the third spacepoints that confirm a pair, with their layers, to `each`, from the
-    /// inside out, until it breaks. Without triplets, no spacepoint confirms.
-    pub(super) fn each_third(
-        &self,
-        sliced: &Sliced,
-        pair: &Candidate<'_>,
-        eta: f64,
-        mut each: impl FnMut(usize, Point) -> ControlFlow<()>,
-    ) {
-        if self.config.triplets == Triplets::Off {
-            return;
-        }
-        let &Candidate { a, ref b, layer_b, s, step, z12, .. } = pair;
-        let (k12, p12) = bend(a, b);
-        let by_pt = self.config.weighting == Weighting::Pt;
-        for &layer_c in pair.outer {
-            let n = self.reach(layer_b, layer_c, eta);
-            // The bending keeps its sign.
-            let below = if step >= 0 { 1 } else { n };
-            let above = if step <= 0 { 1 } else { n };
-            let strips = self.detector.layers()[layer_c].sensor.is_some_and(|sensor| sensor > Sensor::Pixel);
-            let dz = self.config.triplet_dz_mm * if by_pt && strips { PtWeight::STRIP_DZ } else { 1.0 };
-            for (_, c) in sliced.around(layer_c, s + step, below, above) {
-                // `around` gives phi near slice s + step of an unrolled circle, as b's is.
-                let near = (self.extrapolate(b, &c) - z12).abs() <= dz;
-                if !near {
-                    continue;
-                }
-                let (k23, p23) = bend(b, &c);
-                let confirms = (k23 - k12).abs() <= self.config.triplet_dk
-                    && (p23 - p12).abs() < self.config.triplet_dp
-                    && (!by_pt || a.rho < b.rho && b.rho < c.rho);
-                if confirms && each(layer_c, c).is_break() {
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Returns the weight of a pair by the pT of its track.
-    fn pt_weight(&self, sliced: &Sliced, pair: &Candidate<'_>, eta: f64) -> PtWeight {
-        let a = pair.a;
-        let mut weight = PtWeight::of_pair(self.detector.layers()[pair.layer_b].is_endcap());
-        // The hardest of each layer.
-        let (mut layer, mut best) = (0, 0.0f64);
-        let mut end_layer = |best: f64| {
-            weight.add_layer(best);
-            weight.pt = weight.pt.max(best);
-        };
-        self.each_third(sliced, pair, eta, |layer_c, c| {
-            if layer_c != layer {
-                end_layer(best);
-                (layer, best) = (layer_c, 0.0);
-            }
-            let (k13, _) = bend(a, &c);
-            let blur = PtWeight::RESOLUTION_MM / (a.rho * (c.rho - a.rho));
-            best = best.max(0.0003 * self.config.field_t / (k13.abs() + blur));
-            ControlFlow::Continue(())
-        });
-        end_layer(best);
-        weight
-    }
-}
-
-/// Curvature k and azimuth p at the beam line of the track through two spacepoints.
-fn bend(a: &Point, b: &Point) -> (f64, f64) {
-    let d = a.rho - b.rho;
-    (2.0 * (b.phi - a.phi) / d, (b.phi * a.rho - a.phi * b.rho) / d)
 }

@@ -1,11 +1,9 @@
 //! Peaks of the histograms, and the vertices that they mean.
 
-use std::collections::BTreeSet;
-
 use super::engine::{FilledRoi, ReferenceEngine};
 use super::histograms::Histogram;
-use crate::config::{Significance, Weighting};
-use crate::pt_weight::PtWeight;
+use super::z_estimate::Mean;
+use crate::config::{PairWeight, Significance};
 use crate::results::Status;
 use crate::vertex::Vertex;
 use crate::z_bins::ZBins;
@@ -19,15 +17,6 @@ pub struct Peak {
     pub histogram: usize,
     /// The first of its three bins. Bins that an earlier peak had as well were empty by then.
     pub first_bin: usize,
-}
-
-/// A mean of z, the variance of one measurement, the number of independent measurements, and the
-/// variance that does not average out.
-struct Mean {
-    z_mm: f64,
-    variance: f64,
-    measurements: f64,
-    common_variance: f64,
 }
 
 /// The highest window of three bins of a histogram.
@@ -129,19 +118,6 @@ impl ReferenceEngine {
         peaks
     }
 
-    /// The rank of three bins: their sum, or by the directions of their tracks too.
-    fn rank(&self, histogram: Histogram<'_>, left: usize) -> f64 {
-        let sum: u64 = histogram.n[left..left + 3].iter().sum();
-        if self.config.weighting == Weighting::Count {
-            return sum as f64;
-        }
-        let directions = |which: usize| {
-            let sectors = histogram.sectors[left..left + 3].iter().fold(0, |all, sectors| all | sectors[which]);
-            sectors.count_ones()
-        };
-        PtWeight::rank_of(sum, directions(0), directions(1)).into()
-    }
-
     /// Whether a window is higher than another one, or as high and nearer to the centre, if that
     /// counts.
     fn is_higher(&self, one: &Window, other: &Window) -> bool {
@@ -165,10 +141,7 @@ impl ReferenceEngine {
         let three = first_bin..first_bin + 3;
         let weight = histogram.n[three.clone()].iter().sum::<u64>() as f64;
         let pairs: u64 = histogram.pairs[three].iter().sum();
-        let Mean { z_mm, variance, measurements, common_variance } = match self.config.weighting {
-            Weighting::Count => self.mean_of_entries(histogram, first_bin, bins),
-            Weighting::Pt => self.mean_of_pairs(histogram, first_bin, bins),
-        };
+        let Mean { z_mm, variance, measurements, common_variance } = self.mean(histogram, first_bin, bins);
         let signal = weight - background.unwrap_or(0.0);
         let independent = measurements * (signal / weight).powi(2);
         let z_error_mm = (variance / independent.max(1.0) + common_variance).sqrt();
@@ -183,76 +156,9 @@ impl ReferenceEngine {
         }
     }
 
-    /// The mean of the entries of three bins, weighted.
-    fn mean_of_entries(&self, histogram: Histogram<'_>, first_bin: usize, bins: &ZBins) -> Mean {
-        let three = first_bin..first_bin + 3;
-        let weight = histogram.n[three.clone()].iter().sum::<u64>() as f64;
-        let z_mm = histogram.z[three.clone()].iter().sum::<f64>() / weight;
-        let mut between = 0.0;
-        for bin in three {
-            if histogram.n[bin] > 0 {
-                let n = histogram.n[bin] as f64;
-                between += n * (histogram.z[bin] / n - z_mm).powi(2);
-            }
-        }
-        let variance = between / weight + bins.width * bins.width / 12.0;
-        let measurements = weight / self.detector.track_model(&self.config).entries;
-        Mean { z_mm, variance, measurements, common_variance: 0.0 }
-    }
-
-    /// The mean of the pairs where they are densest, near three bins, each with its precision
-    /// (`docs/physics.md`).
-    fn mean_of_pairs(&self, histogram: Histogram<'_>, first_bin: usize, bins: &ZBins) -> Mean {
-        // Precisions of pairs by eighths of a bin, of five bins about the middle one of the three.
-        let (low, high) = (first_bin as i64 - 1, first_bin as i64 + 3);
-        let eighths = (low..=high).flat_map(|bin| {
-            usize::try_from(bin).ok().and_then(|bin| histogram.eighths.get(bin)).copied().unwrap_or_default()
-        });
-        let counts: Vec<f64> = eighths.map(|weight| weight as f64).collect();
-        let window = |middle: i64, half: i64| {
-            let ends = (middle - half).max(0)..=(middle + half).min(counts.len() as i64 - 1);
-            ends.map(|place| (place, counts[place as usize]))
-        };
-        let total = |middle: i64, half: i64| window(middle, half).map(|(_, weight)| weight).sum::<f64>();
-        let mean = |middle: i64, half: i64| {
-            window(middle, half).map(|(place, weight)| place as f64 * weight).sum::<f64>() / total(middle, half)
-        };
-        // The largest sum, then the largest sum around, then nearest to the middle.
-        let density = |place: i64| (total(place, 2), total(place, 6), -(2 * place + 1 - counts.len() as i64).abs());
-        let mut densest = 0;
-        for place in 0..counts.len() as i64 {
-            if density(place) > density(densest) {
-                densest = place;
-            }
-        }
-        let nearest = |mean: f64| (mean + 0.5).floor() as i64;
-        let middle = nearest(mean(nearest(mean(densest, 2)), 6));
-        let place = mean(middle, 6);
-        let spread =
-            window(middle, 6).map(|(at, weight)| weight * (at as f64 - place).powi(2)).sum::<f64>() / total(middle, 6);
-        // A direction is a sector of phi with a soft track, in any bin of the window.
-        let touched = window(middle, 6).map(|(place, _)| low + place / 8).collect::<BTreeSet<_>>().into_iter();
-        let masks = touched.filter_map(|bin| histogram.sectors.get(usize::try_from(bin).ok()?));
-        let directions = masks.fold(0, |all, [soft, _]| all | soft).count_ones();
-        let z_mm = (low as f64 - 0.5 + bins.offset + (place + 0.5) / 8.0) * bins.width;
-        let variance = (spread + 1.0 / 12.0) * (bins.width / 8.0).powi(2);
-        let precision = total(middle, 6);
-        let beside = counts.iter().sum::<f64>() / precision - 1.0;
-        let tracks = self.detector.track_model(&self.config);
-        let best_pair_mm = tracks.z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());
-        let apart_mm = self.mean_of_entries(histogram, first_bin, bins).z_mm - z_mm;
-        let wide = (self.config.beam_width_mm.powi(2) - 0.015f64.powi(2)).max(0.0);
-        Mean {
-            z_mm,
-            variance: 0.36 * variance * (1.0 + 6.0 * beside) + 1.5 * 1.5 * wide,
-            measurements: directions.into(),
-            common_variance: (best_pair_mm * tracks.precision / precision).powi(2) + (0.5 * beside * apart_mm).powi(2),
-        }
-    }
-
     /// Tracks that the entries of three bins stand for, where no entry is background.
-    fn tracks(&self, weight: f64, pairs: u64) -> f64 {
-        let entries = if self.config.weighting == Weighting::Pt { pairs as f64 } else { weight };
+    pub(super) fn tracks(&self, weight: f64, pairs: u64) -> f64 {
+        let entries = if self.config.pair_weight == PairWeight::Pt { pairs as f64 } else { weight };
         entries / self.detector.track_model(&self.config).entries
     }
 

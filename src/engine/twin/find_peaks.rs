@@ -1,11 +1,11 @@
-//! Takes the highest windows of three bins, one after the other. Twin of `shaders/find_peaks.wgsl`
-//! with `windows.wgsl`, `ranks/*.wgsl`, `peaks/*.wgsl` and, where an RoI has several histograms,
-//! `highest_windows.wgsl`.
+//! Takes the highest windows of three bins, one after the other. Twin of
+//! `shaders/find_peaks/find_peaks.wgsl` with `find_peaks/windows.wgsl`,
+//! `find_peaks/ranking/*.wgsl`, `find_peaks/peaks/*.wgsl` and, where an RoI has several histograms,
+//! `find_peaks/highest_windows.wgsl`.
 
 use crate::config::Config;
-use crate::engine::records::{Background, Cluster, Peak};
-use crate::histogram::{HistogramPair, MAX_COUNT, PAIR_PARTS};
-use crate::pt_weight::PtWeight;
+use crate::engine::histogram::{HistogramPair, PAIR_PARTS};
+use crate::engine::records::{Background, Peak};
 use crate::z_bins::ZBins;
 
 /// Three neighbouring bins from `left` on.
@@ -17,12 +17,6 @@ struct Window {
     left: u32,
 }
 
-// ranks/pt.wgsl
-const CLUSTER_BINS: u32 = 2;
-const CLUSTER_PARTS: u32 = (2 * CLUSTER_BINS + 1) * PAIR_PARTS;
-const NEAR: u32 = 2;
-const FAR: u32 = 6;
-
 /// One call of the stage.
 struct FindPeaks<'a> {
     totals: &'a mut HistogramPair,
@@ -31,7 +25,7 @@ struct FindPeaks<'a> {
     half: u32,
 }
 
-// windows.wgsl
+// find_peaks/windows.wgsl
 
 fn no_window() -> Window {
     Window { rank: 0, distance: u32::MAX, left: u32::MAX }
@@ -55,91 +49,7 @@ impl FindPeaks<'_> {
         if self.config.prefer_central { (left + 1).abs_diff(self.half) } else { 0 }
     }
 
-    // ranks/pt.wgsl
-
-    fn sectors(&self, which: usize, first: usize) -> u32 {
-        let masks = &self.totals.sectors[which];
-        (masks[first] | masks[first + 1] | masks[first + 2]).count_ones()
-    }
-
-    fn rank(&self, sum: u32, first: usize) -> u32 {
-        if self.totals.sectors[0].is_empty() {
-            return sum;
-        }
-        if sum == 0 {
-            return 0;
-        }
-        let soft = self.sectors(0, first) + 1;
-        let hard = self.sectors(1, first) + 1;
-        ((f64::from(sum) + PtWeight::SCALE) as f32 * (hard * hard * hard * soft * soft) as f32).to_bits()
-    }
-
-    /// The pairs of a window of parts.
-    fn cluster_in(parts: &[u32; CLUSTER_PARTS as usize], middle: u32, half: u32) -> Cluster {
-        let first = middle - middle.min(half);
-        let end = (middle + half + 1).min(CLUSTER_PARTS);
-        let mut found = Cluster { first, ..Cluster::default() };
-        for part in first..end {
-            let weight = parts[part as usize];
-            let i = part - first;
-            found.weight += weight;
-            found.sum += i * weight;
-            found.squares += i * i * weight;
-        }
-        found
-    }
-
-    /// The part of a window's mean, rounded half up.
-    fn mean_part(window: &Cluster) -> u32 {
-        window.first + (2 * window.sum + window.weight) / (2 * window.weight).max(1)
-    }
-
-    fn cluster_of(&self, middle: u32) -> Cluster {
-        if self.totals.sectors[0].is_empty() {
-            return Cluster::default();
-        }
-        let mut parts = [0; CLUSTER_PARTS as usize];
-        let mut sectors = [0; 2 * CLUSTER_BINS as usize + 1];
-        for part in 0..CLUSTER_PARTS {
-            let beyond = middle + part / PAIR_PARTS;
-            if beyond < CLUSTER_BINS || beyond - CLUSTER_BINS >= self.bins {
-                continue;
-            }
-            let bin = beyond - CLUSTER_BINS;
-            let weight = self.totals.precisions[(bin * PAIR_PARTS + part % PAIR_PARTS) as usize];
-            parts[part as usize] = weight.min(MAX_COUNT);
-            sectors[(part / PAIR_PARTS) as usize] = self.totals.sectors[0][bin as usize];
-        }
-        let mut densest = 0;
-        let mut most = [0; 2];
-        let mut nearest = 0;
-        for part in 0..CLUSTER_PARTS {
-            let near = Self::cluster_in(&parts, part, NEAR).weight;
-            let far = Self::cluster_in(&parts, part, FAR).weight;
-            let distance = (2 * part + 1).abs_diff(CLUSTER_PARTS);
-            let same = near == most[0] && far == most[1];
-            if near > most[0] || (near == most[0] && far > most[1]) || (same && distance < nearest) {
-                densest = part;
-                most = [near, far];
-                nearest = distance;
-            }
-        }
-        let about_mean = Self::cluster_in(&parts, Self::mean_part(&Self::cluster_in(&parts, densest, NEAR)), FAR);
-        let middle_part = Self::mean_part(&about_mean);
-        let mut found = Self::cluster_in(&parts, middle_part, FAR);
-        let last_part = (middle_part + FAR).min(CLUSTER_PARTS - 1);
-        let mut mask = 0;
-        for bin in found.first / PAIR_PARTS..=last_part / PAIR_PARTS {
-            mask |= sectors[bin as usize];
-        }
-        found.directions = mask.count_ones();
-        for part in parts {
-            found.around += part;
-        }
-        found
-    }
-
-    // peaks/one.wgsl, peaks/several.wgsl
+    // find_peaks/peaks/one.wgsl, find_peaks/peaks/several.wgsl
 
     fn histograms(&self) -> u32 {
         self.totals.n.len() as u32 / self.bins
@@ -191,11 +101,11 @@ impl FindPeaks<'_> {
     }
 
     fn highest_window(&self, histogram: u32) -> Window {
+        let first = self.bin_of(histogram, 0);
         let mut highest = no_window();
         for left in 0..self.bins - 2 {
-            let first = self.bin_of(histogram, left);
-            let window =
-                Window { rank: self.rank(self.window_sum(first), first), distance: self.distance_of(left), left };
+            let rank = self.config.ranking.rank(self.totals, first, left as usize);
+            let window = Window { rank, distance: self.distance_of(left), left };
             if before(window, highest) {
                 highest = window;
             }
@@ -227,7 +137,7 @@ impl FindPeaks<'_> {
             let row = highest.left;
             let at = windows[row as usize].left;
             let first = self.bin_of(row, at);
-            let cluster = self.cluster_of(at + 1);
+            let cluster = self.config.z_estimate.find_cluster(self.totals, first + 1);
             let take = |words: &mut Vec<u32>| [0, 1, 2].map(|i| std::mem::take(&mut words[first + i]));
             let (n, z) = (take(&mut self.totals.n), take(&mut self.totals.z));
             // Where every weight is 1, the pairs are n.

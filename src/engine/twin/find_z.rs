@@ -1,16 +1,16 @@
 //! Fills nHisto and zHisto with the z12 of every pair whose inner spacepoint lies in a range of
-//! slices. Twin of `shaders/find_z.wgsl` with `tracks.wgsl`, `order/by_layer.wgsl`,
-//! `accumulate/totals.wgsl` and `pairs/streamed.wgsl`. Third spacepoints are in
-//! [`thirds`](super::thirds).
+//! slices. Twin of `shaders/find_z/find_z.wgsl` with `find_z/tracks.wgsl`,
+//! `find_z/order/by_layer.wgsl`, `find_z/accumulate/totals.wgsl` and `find_z/pairs/streamed.wgsl`.
+//! Third spacepoints are in [`pair_weight`](super::pair_weight).
 
 use std::ops::Range as Slices;
 
 use super::slice_spacepoints::{PointAttributes, SlicedSpacepoints, cell_place};
-use crate::config::{Extrapolation, Triplets, Weighting};
+use crate::config::{Extrapolation, PairWeight};
+use crate::engine::histogram::{HistogramPair, OFFSET_STEPS, PAIR_PARTS, ZSum};
 use crate::engine::plan::{ENDCAP_PAIR, NEIGHBOURS, PRECISION, PRECISION_SHIFT, RoiPlan, Search};
 use crate::engine::real::Real;
 use crate::engine::records::{TripletCuts, ZScale};
-use crate::histogram::{HistogramPair, OFFSET_STEPS, PAIR_PARTS, ZSum};
 use crate::pt_weight::PtWeight;
 
 /// One call of the stage: the kernel's bindings and its private variables.
@@ -53,7 +53,7 @@ pub(super) fn place_in(range: Range, i: u32) -> usize {
 pub(super) const SOFT_TRACK: u32 = 0x4000_0000;
 pub(super) const HARD_TRACK: u32 = 0x8000_0000;
 
-// tracks.wgsl
+// find_z/tracks.wgsl
 impl<R: Real> FindZ<'_, R> {
     fn cell(&self, layer: u32, slice: u32) -> u32 {
         self.cells[cell_place(self.roi.slices, layer, slice) as usize]
@@ -118,7 +118,7 @@ impl<R: Real> FindZ<'_, R> {
     }
 }
 
-// order/by_layer.wgsl
+// find_z/order/by_layer.wgsl
 impl<R: Real> FindZ<'_, R> {
     fn is_filled(&self, layer: u32) -> bool {
         self.cell(layer, 0) != self.cell(layer, self.roi.slices)
@@ -134,7 +134,7 @@ impl<R: Real> FindZ<'_, R> {
     }
 
     /// The spacepoints whose partners are sought.
-    fn walked(&self) -> [u32; 2] {
+    fn searched_range(&self) -> [u32; 2] {
         let first = self.cell(0, 0);
         let layers = self.inner_layers();
         if layers == 0 {
@@ -197,7 +197,7 @@ impl<R: Real> FindZ<'_, R> {
     }
 }
 
-// tracks.wgsl, `extrapolate`
+// find_z/tracks.wgsl, `extrapolate`
 impl<R: Real> FindZ<'_, R> {
     /// z at the beam of the line through two spacepoints, or where it is nearest to the beam.
     pub(super) fn extrapolate(&self, a: usize, b: usize) -> R {
@@ -220,7 +220,7 @@ impl<R: Real> FindZ<'_, R> {
     }
 }
 
-// accumulate/totals.wgsl
+// find_z/accumulate/totals.wgsl
 impl<R: Real> FindZ<'_, R> {
     /// Adds the entry of a pair (a, b) to the histograms of its charge and of the slices that its
     /// track may come from.
@@ -267,15 +267,14 @@ impl<R: Real> FindZ<'_, R> {
     }
 }
 
-// pairs/streamed.wgsl
+// find_z/pairs/streamed.wgsl
 impl<R: Real> FindZ<'_, R> {
     /// Enters the pairs whose inner spacepoint lies in these slices, if third spacepoints confirm
     /// them where asked for.
     fn add_pairs<Z: ZSum>(&mut self, slices: &Slices<u32>) {
         self.begin_order();
-        let all = self.walked();
+        let all = self.searched_range();
         let ranges = self.partner_ranges();
-        let triplets = self.search.config.triplets;
         for a in all[0] as usize..all[1] as usize {
             let slice_layer = self.beside[a].slice_layer;
             if !slices.contains(&(slice_layer >> 8)) {
@@ -287,7 +286,7 @@ impl<R: Real> FindZ<'_, R> {
                     let b = place_in(range, i);
                     let z12 = self.extrapolate(a, b);
                     if self.is_searched(z12) {
-                        let weight = if triplets == Triplets::Off { 1 } else { self.weigh_thirds(a, b, z12) };
+                        let weight = self.weigh_pair(a, b, z12);
                         if weight != 0 {
                             self.add_entry::<Z>(a, b, z12, weight);
                         }
@@ -298,7 +297,7 @@ impl<R: Real> FindZ<'_, R> {
     }
 }
 
-// find_z.wgsl
+// find_z/find_z.wgsl
 impl<R: Real> FindZ<'_, R> {
     /// Adds the precision of a pair. Sets the bit of the sector of the RoI's window in which its
     /// track begins.
@@ -326,7 +325,7 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
 ) -> HistogramPair {
     let SlicedSpacepoints { cells, points, beside, .. } = sliced;
     let mut totals = HistogramPair::new(roi.histograms, roi.bins.bins);
-    if search.config.weighting == Weighting::Pt {
+    if search.config.pair_weight == PairWeight::Pt {
         totals.sectors = [0; 2].map(|_| vec![0; roi.bins.bins as usize]);
         totals.precisions = vec![0; (PAIR_PARTS * roi.bins.bins) as usize];
     }

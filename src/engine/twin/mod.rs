@@ -7,6 +7,6 @@
 
 pub(crate) mod find_peaks;
 pub(crate) mod find_z;
+mod pair_weight;
 pub(crate) mod slice_spacepoints;
 pub(crate) mod sum_histos;
-mod thirds;

@@ -1,5 +1,5 @@
 //! Groups an RoI's spacepoints by layer and, within a layer, by slice: a counting sort. Twin of
-//! `shaders/slice_spacepoints.wgsl` in one tile.
+//! `shaders/slice_spacepoints/slice_spacepoints.wgsl` in one tile.
 
 use crate::engine::encoding::DROPPED;
 use crate::engine::real::Real;
@@ -29,7 +29,7 @@ impl<R> Default for SlicedSpacepoints<R> {
     }
 }
 
-// types.wgsl, `cell_place` by layer
+// shared/types.wgsl, `cell_place` by layer
 
 pub(super) fn cell_place(slices: u32, layer: u32, slice: u32) -> u32 {
     layer * slices + slice
@@ -39,7 +39,7 @@ fn cell_count(layers: u32, slices: u32) -> u32 {
     layers * slices + 1
 }
 
-// counting_sort.wgsl
+// slice_spacepoints/counting_sort.wgsl
 
 fn sorted_point<R: Real>(spacepoint: &R::Spacepoint) -> [R; 2] {
     let ([rho, _, z], _) = R::fields(spacepoint);
@@ -62,7 +62,7 @@ fn scan_cells(cells: &mut [u32]) -> u32 {
     start
 }
 
-// slice_spacepoints.wgsl
+// slice_spacepoints/slice_spacepoints.wgsl
 
 /// The cell of a spacepoint, or [`DROPPED`] if it takes no part.
 fn cell_of<R: Real>(slices: u32, spacepoint: &R::Spacepoint) -> u32 {

@@ -1,6 +1,7 @@
-//! Sums rows of histograms. Twin of `shaders/sum_histos.wgsl`, whose stages are one here.
+//! Sums rows of histograms. Twin of `shaders/sum_histos/sum_histos.wgsl`, whose stages are one
+//! here.
 
-use crate::histogram::{HistogramPair, MAX_COUNT, ZSum};
+use crate::engine::histogram::{HistogramPair, MAX_COUNT, ZSum};
 
 /// Adds a bin of a row. Returns whether the count exceeds a word.
 fn add<Z: ZSum>(sum: (&mut u32, &mut u32), n: u32, z: u32) -> bool {

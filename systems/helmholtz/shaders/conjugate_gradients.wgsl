@@ -5,7 +5,6 @@
 //       state
 // out:  u, r, p, partials, state
 // grid: WORKGROUPS workgroups, each of which takes nodes in strides; of `sum_...`, one
-// workgroup memory: 8 WORKGROUP_SIZE bytes in f32
 // Needs: types, real, diagonal. CPU twin: src/solve.rs.
 
 override WORKGROUP_SIZE: u32 = 256;

@@ -6,7 +6,6 @@
 //       and stiffness of a pair), thirds, field
 // out:  out
 // grid: TEAMS blocks of columns a workgroup, in rows
-// workgroup memory: 8 TEAMS BLOCK bytes in f32
 // Needs: types, real, columns. CPU twin: src/engine/cpu.rs.
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -3,7 +3,6 @@
 //       and 1 in level), field
 // out:  out
 // grid: a thread a node, in rows
-// workgroup memory: none
 // Needs: types, real. CPU twin: `NodeMatrix::apply` in src/matrix.rs.
 
 override WORKGROUP_SIZE: u32 = 256;

@@ -5,7 +5,6 @@
 //       triangles), field, and tables if they are stored
 // out:  out
 // grid: a thread a prism, in rows; of `zero`, a thread a node
-// workgroup memory: none
 // Needs: types, real, accumulate.
 // CPU twin: src/engine/reference.rs.
 

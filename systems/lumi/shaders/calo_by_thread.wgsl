@@ -3,7 +3,6 @@
 // in:   params, indices, cells, digits
 // out:  counters
 // grid: a few workgroups, whose threads step through the events
-// workgroup memory: none
 // Needs: types, events/all, subjects/calo. CPU twin: calo_counters in src/engine/cpu.rs.
 
 override WORKGROUP_SIZE: u32 = 256;

@@ -6,7 +6,6 @@
 // in:   params, listed, chunks (first quad of digits, area), quads, there, pedestals, digits
 // out:  counters
 // grid: any number of workgroups, in rows
-// workgroup memory: 16 AT_ONCE WORKGROUP_SIZE bytes
 // Needs: types, events/listed, limbs. CPU twin: calo_counters in src/engine/cpu.rs.
 
 // A multiple of 32.

@@ -3,7 +3,6 @@
 // in:   params, events (indices or listed), cells, digits
 // out:  counters
 // grid: a workgroup an event
-// workgroup memory: 132 bytes
 // Needs: types, events, limbs, subjects/calo. CPU twin: calo_counters in src/engine/cpu.rs.
 
 override WORKGROUP_SIZE: u32 = 256;

@@ -6,7 +6,6 @@
 //       calo_exact)
 // grid: sum_blocks and place_events: x = blocks of WORKGROUP_SIZE events, in rows; scan_blocks: one
 //       workgroup
-// workgroup memory: 16 WORKGROUP_SIZE bytes
 // Needs: types. CPU twin: Header::is_lumi, Schemata::basic_words, Schemata::full_words.
 
 override WORKGROUP_SIZE: u32 = 256;

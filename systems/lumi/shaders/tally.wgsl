@@ -2,7 +2,6 @@
 // in:   params, events (indices or listed), offsets, elements
 // out:  counters
 // grid: a workgroup an event
-// workgroup memory: 4 COUNTERS bytes
 // Needs: types, events, subjects.
 
 override WORKGROUP_SIZE: u32 = 256;

@@ -3,7 +3,6 @@
 // in:   params, indices, offsets, elements
 // out:  counters
 // grid: a few workgroups, whose threads step through the events
-// workgroup memory: none
 // Needs: types, events/all, subjects.
 
 override WORKGROUP_SIZE: u32 = 256;

@@ -2,7 +2,6 @@
 // in:   params, events (indices or listed), headers, offsets, tracks (x, y, z, tx, ty, backward)
 // out:  counters
 // grid: a workgroup an event
-// workgroup memory: 4 COUNTERS bytes
 // Needs: types, events, decisions, subjects/velo_tracks.
 // CPU twin: velo_track_counters in src/engine/cpu.rs.
 

@@ -3,7 +3,6 @@
 // in:   params, indices, headers, offsets, tracks (x, y, z, tx, ty, backward)
 // out:  counters
 // grid: a few workgroups, whose threads step through the events
-// workgroup memory: none
 // Needs: types, events/all, decisions/float, subjects/velo_tracks.
 
 override WORKGROUP_SIZE: u32 = 256;

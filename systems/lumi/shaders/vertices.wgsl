@@ -3,7 +3,6 @@
 //       tracks)
 // out:  counters
 // grid: a workgroup an event
-// workgroup memory: 4 MOST + 8 bytes
 // Needs: types, events, decisions/exact.
 // CPU twin: vertex_counters in src/engine/cpu.rs.
 

@@ -4,7 +4,6 @@
 // out:  states, statuses; with SEED_STATE layer_sums; with CHI2 chi2s
 // grid: by_track: any number of workgroups; by_event: a workgroup for ROWS events; by_batch: a
 //       workgroup for ROWS groups of BSIZE tracks; workgroups are in rows
-// workgroup memory: none
 // Needs: types, real, update, surfaces.
 // CPU twin: src/engine/cpu/mod.rs.
 

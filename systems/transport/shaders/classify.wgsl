@@ -2,7 +2,6 @@
 // in:   params, identities, counters
 // out:  classes
 // grid: a thread a slot, in rows
-// workgroup memory: none
 // Needs: types.
 
 @group(0) @binding(1) var<storage, read> identities: array<vec4<u32>>;

@@ -3,7 +3,6 @@
 // out:  counts (of each class; added to), status (how many are of no class, and the first of these:
 //       all ones less its number)
 // grid: any; threads take four elements at a time, in strides. Of `zero` too.
-// workgroup memory: that of count/workgroup, count/tree, count/subgroups
 // Needs: count/atomics, count/workgroup or count/packed.
 // CPU twin: src/engine/cpu/count.rs.
 

@@ -1,6 +1,5 @@
 // Stores the result of a step: the track, a secondary in a slot of its own, energies. Without a
 // slot for the secondary, the step is discarded, and the track waits.
-// workgroup memory: 68 bytes
 // Needs: types, tracks, interact. CPU twin: CpuRun::all in src/engine/cpu/engine.rs.
 
 @group(0) @binding(5) var<storage, read_write> counters: array<atomic<u32>>;

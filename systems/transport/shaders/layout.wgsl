@@ -3,7 +3,6 @@
 // in:   params, tracks
 // out:  tracks
 // grid: a thread a track, in rows
-// workgroup memory: none
 // Needs: integrate, and layout/structures, layout/groups or layout/columns.
 
 override WORKGROUP_SIZE: u32 = 128;

@@ -2,7 +2,6 @@
 // in:   params, tracks, tables, a field, counters, vacancies
 // out:  tracks, counters, deposits, vacancies
 // grid: a thread a slot, in rows
-// workgroup memory: that of finish
 // Needs: types, tracks, step_length, finish.
 
 @compute @workgroup_size(WORKGROUP_SIZE)

@@ -2,7 +2,6 @@
 // in:   params, counters
 // out:  counters, dispatches (workgroups for all slots; from word 4 on for all tracks)
 // grid: one thread
-// workgroup memory: none
 // Needs: types, plan/next.
 
 @group(0) @binding(1) var<storage, read_write> counters: array<u32, COUNTERS>;

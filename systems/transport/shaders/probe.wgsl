@@ -3,7 +3,6 @@
 // out:  new_places, new_momenta: of fields, the field in new_places; of follow_paths, also the
 //       length in new_places and the number of steps in new_momenta
 // grid: any number of workgroups, in rows
-// workgroup memory: none
 // Needs: accuracy, field, integrate.
 // CPU twin: Walk in src/probe.rs.
 

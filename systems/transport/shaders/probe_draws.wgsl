@@ -2,7 +2,6 @@
 // in:   params, asked (low and high word of the track, step, unused)
 // out:  drawn: so many numbers of each, one after the other
 // grid: any number of workgroups, in rows
-// workgroup memory: none
 // Needs: philox. CPU twin: src/philox.rs.
 
 override WORKGROUP_SIZE: u32 = 128;

@@ -2,7 +2,6 @@
 // in:   params, tracks, tables, a field, counters, vacancies
 // out:  tracks, counters, deposits, vacancies
 // grid: one workgroup; each thread takes every WORKGROUP_SIZE-th slot
-// workgroup memory: that of finish
 // Needs: types, tracks, step_length, finish, plan/next.
 
 // Steps of a dispatch. A dispatch must end before a system stops it.

@@ -6,7 +6,7 @@ mod sizes;
 
 use std::f64::consts::PI;
 
-use zfinder::config::{Extrapolation, Triplets};
+use zfinder::config::{Extrapolation, PairWeight};
 use zfinder::gpu::{AdapterKind, AdapterSummary};
 use zfinder::thesis::ThesisOptions;
 use zfinder::{
@@ -148,13 +148,13 @@ fn hostile_rois_are_answered_alike_in_every_mode() {
 fn hostile_rois(modes: &[&str]) {
     let hostile = rois::hostile();
     let default = Config::preset(Preset::Default).with(|c| c.peaks = 2);
-    let coarse = |triplets| {
+    let coarse = |pair_weight| {
         default.clone().with(|c| {
-            c.triplets = triplets;
+            c.pair_weight = pair_weight;
             c.z_bin_mm = 1.0;
         })
     };
-    let several = coarse(Triplets::Any).with(|c| {
+    let several = coarse(PairWeight::Any).with(|c| {
         c.charge_aware = true;
         c.histogram_per_slice = true;
         c.phi_slice_deg = 2.0;
@@ -163,9 +163,9 @@ fn hostile_rois(modes: &[&str]) {
     let plain: Options = |builder| builder;
     let cases: [(&str, Config, Options); 7] = [
         ("pairs", default.clone(), plain),
-        ("pairs, numbered", coarse(Triplets::Off), |builder| builder.thesis(ThesisOptions::numbered_pairs(16))),
+        ("pairs, numbered", coarse(PairWeight::One), |builder| builder.thesis(ThesisOptions::numbered_pairs(16))),
         ("thesis", Config::preset(Preset::Thesis).with(|c| c.peaks = 2), plain),
-        ("triplets counted", coarse(Triplets::Count), plain),
+        ("triplets counted", coarse(PairWeight::Count), plain),
         ("histograms of each charge and slice", several, plain),
         (
             "by pT",
@@ -175,7 +175,7 @@ fn hostile_rois(modes: &[&str]) {
             }),
             plain,
         ),
-        ("accurate", coarse(Triplets::Off).with(|c| c.extrapolation = Extrapolation::Accurate), plain),
+        ("accurate", coarse(PairWeight::One).with(|c| c.extrapolation = Extrapolation::Accurate), plain),
     ];
     for (case, config, options) in cases.into_iter().filter(|(case, ..)| modes.contains(case)) {
         let finders = Finders::new(&config, options);

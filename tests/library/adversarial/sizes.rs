@@ -1,6 +1,6 @@
 //! Batches, histograms and slices at the limits of their sizes, and beyond.
 
-use zfinder::config::Triplets;
+use zfinder::config::PairWeight;
 use zfinder::gpu::AdapterKind;
 use zfinder::thesis::ThesisOptions;
 use zfinder::{
@@ -213,7 +213,7 @@ fn what_never_fits_is_told_alike() {
 fn what_a_driver_cuts_short_is_told() {
     let config = Config::preset(Preset::Default).with(|c| {
         c.first_layers = 1;
-        c.triplets = Triplets::Count;
+        c.pair_weight = PairWeight::Count;
         c.z_bin_mm = 4.0;
     });
     let finders = Finders::new(&config, |builder| builder);

@@ -10,7 +10,7 @@ use std::f64::consts::{PI, TAU};
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
-use zfinder::config::Triplets;
+use zfinder::config::PairWeight;
 use zfinder::gpu::wgpu;
 use zfinder::thesis::{Accumulate, ThesisOptions};
 use zfinder::{
@@ -68,14 +68,14 @@ fn every_engine_agrees_with_the_reference() {
         (
             "triplets any",
             defaults.clone().with(|c| {
-                c.triplets = Triplets::Any;
+                c.pair_weight = PairWeight::Any;
                 c.peaks = 2;
             }),
         ),
         (
             "triplets counted",
             defaults.with(|c| {
-                c.triplets = Triplets::Count;
+                c.pair_weight = PairWeight::Count;
                 c.prefer_central = false;
             }),
         ),
@@ -186,8 +186,8 @@ fn a_used_finder_answers_as_a_fresh_one() {
         events.push(Toy { window, tracks: rng.usize(2..20), ..Toy::default() }.event(&mut rng, 100 + i as u64));
     }
     let all = rois(&events);
-    let bending = |triplets| Config::preset(Preset::Default).with(|c| c.triplets = triplets);
-    let configs = [Config::preset(Preset::HardScatter), bending(Triplets::Count), bending(Triplets::Any)];
+    let bending = |pair_weight| Config::preset(Preset::Default).with(|c| c.pair_weight = pair_weight);
+    let configs = [Config::preset(Preset::HardScatter), bending(PairWeight::Count), bending(PairWeight::Any)];
     for config in &configs {
         let build = || build_with("cpu", &Engine::Cpu, config, |builder| builder.threads(std::num::NonZeroUsize::MIN));
         let wanted: Vec<_> = all.iter().map(|roi| bits(&find_one("fresh", &build(), roi))).collect();
@@ -197,7 +197,7 @@ fn a_used_finder_answers_as_a_fresh_one() {
             rng.shuffle(&mut order);
             for &i in &order {
                 let found = bits(&find_one("used", &used, &all[i]));
-                assert_eq!(found, wanted[i], "{:?}, {:?}: RoI {i}", config.triplets, config.weighting);
+                assert_eq!(found, wanted[i], "{:?}: RoI {i}", config.pair_weight);
             }
         }
     }

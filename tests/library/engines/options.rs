@@ -2,7 +2,7 @@
 
 use super::{rois, toys};
 use zfinder::config::{
-    DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Significance, Triplets, Weighting,
+    DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, PairWeight, Ranking, Significance, ZEstimate,
 };
 use zfinder::detector::Sensor;
 use zfinder::{
@@ -253,7 +253,11 @@ fn options_are_alike_on_every_engine() {
         c.phi_slice_deg = 1.0;
         c.vertex_separation_bins = 5.0;
     });
-    let any = config.clone().with(|c| c.triplets = Triplets::Any);
+    let any = config.clone().with(|c| c.pair_weight = PairWeight::Any);
+    let by_pt = config.clone().with(|c| {
+        c.pair_weight = PairWeight::Pt;
+        c.bending_pt_gev = 2.0;
+    });
     let plain = build("reference", &Engine::Reference, &config);
     let plain = find("reference", &plain, &batch);
     for (name, config) in [
@@ -283,11 +287,12 @@ fn options_are_alike_on_every_engine() {
                 c.beam_spot_tilt = [2e-3, -1e-3];
             }),
         ),
+        ("by pT", by_pt.clone()),
         (
-            "by pT",
-            any.clone().with(|c| {
-                c.weighting = Weighting::Pt;
-                c.bending_pt_gev = 2.0;
+            "by pT, directions, densest",
+            by_pt.with(|c| {
+                c.ranking = Ranking::Directions;
+                c.z_estimate = ZEstimate::Densest;
             }),
         ),
     ] {

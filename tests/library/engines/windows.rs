@@ -4,7 +4,7 @@
 use std::f64::consts::{PI, TAU};
 
 use super::finders;
-use zfinder::config::Triplets;
+use zfinder::config::PairWeight;
 use zfinder::{Config, Engine, PhiWindow, Preset, Roi, RoiDescriptor, Spacepoint, Status};
 use zfinder_testing::engines::{build, close, engines, find_one, fixed_engines, rotated};
 use zfinder_testing::toy::{Toy, turned};
@@ -74,16 +74,16 @@ fn wrapping_joins_pairs_across_pi_and_can_be_off() {
         let found = find_one(name, &build(name, engine, &apart), &joined);
         assert_eq!(found.vertices().weight()[0], 4.0, "{name}: not wrapped");
         // Triplets keep k and p across the seam.
-        for triplets in [Triplets::Any, Triplets::Count] {
+        for pair_weight in [PairWeight::Any, PairWeight::Count] {
             let config = Config::preset(Preset::Default).with(|c| {
-                c.triplets = triplets;
+                c.pair_weight = pair_weight;
                 c.triplet_dp = 2e-3;
                 c.triplet_dk = 1e-4;
                 c.triplet_dz_mm = 0.1;
             });
             let found = find_one(name, &build(name, engine, &config), &joined);
             // One pair of each track has a third spacepoint further out.
-            assert_eq!(found.vertices().weight()[0], 4.0, "{name}: {triplets:?}");
+            assert_eq!(found.vertices().weight()[0], 4.0, "{name}: {pair_weight:?}");
         }
     }
 }
@@ -119,7 +119,7 @@ fn half_way_round_is_upwards() {
     let config = Config::preset(Preset::Default).with(|c| {
         c.phi_slice_deg = 90.0;
         c.neighbour_multiplier = 1000.0;
-        c.triplets = Triplets::Any;
+        c.pair_weight = PairWeight::Any;
         c.triplet_dk = 1e-3;
         c.triplet_dp = 0.01;
         c.peaks = 1;

@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 use proptest::prelude::*;
 use proptest::sample::select;
 use zfinder::config::{
-    DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Significance, Triplets, Weighting,
+    DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, PairWeight, Ranking, Significance, ZEstimate,
 };
 use zfinder::detector::{BendingPair, BendingTable, Layer, LayerKind, Sensor};
 use zfinder::{Config, Detector, PhiWindow, Preset, Roi, RoiDescriptor, RoiId};
@@ -58,7 +58,7 @@ fn pairs() -> impl Strategy<Value = Config> {
     let cuts = (cut(25.0, 0.05, 300.0), cut(0.005, 1e-6, 0.1), cut(0.05, 1e-4, 2.0));
     let modes = (
         select(vec![Neighbours::Single, Neighbours::Bending, Neighbours::Bending]),
-        select(vec![Triplets::Off, Triplets::Off, Triplets::Any, Triplets::Count]),
+        select(vec![PairWeight::One, PairWeight::One, PairWeight::Any, PairWeight::Count]),
         select(vec![Extrapolation::Linear, Extrapolation::Linear, Extrapolation::Accurate]),
         prop_oneof![Just(3u32), 1..12u32, Just(64u32)],
     );
@@ -73,7 +73,7 @@ fn pairs() -> impl Strategy<Value = Config> {
             c.triplet_dk = cuts.1;
             c.triplet_dp = cuts.2;
             c.neighbours = modes.0;
-            c.triplets = modes.1;
+            c.pair_weight = modes.1;
             c.extrapolation = modes.2;
             c.first_layers = modes.3;
         })
@@ -91,7 +91,9 @@ fn peaks() -> impl Strategy<Value = Config> {
         (often(0.0, sizes(0.5, 100.0)), prop_oneof![3 => Just(1.0), 2 => 0.0..1.0, 1 => Just(0.0)], any::<bool>());
     let histograms = (prop::bool::weighted(0.2), prop::bool::weighted(0.15), prop::bool::weighted(0.2));
     let choices = (any::<bool>(), any::<bool>(), any::<bool>());
-    (count, mixed, background, histograms, choices).prop_map(|(peaks, mixed, background, histograms, choices)| {
+    let by_pt = (select(Ranking::ALL.to_vec()), select(ZEstimate::ALL.to_vec()));
+    let all = (count, mixed, background, histograms, choices, by_pt);
+    all.prop_map(|(peaks, mixed, background, histograms, choices, by_pt)| {
         Config::preset(Preset::Default).with(|c| {
             c.peaks = peaks;
             c.vertex_separation_bins = mixed.0;
@@ -102,7 +104,9 @@ fn peaks() -> impl Strategy<Value = Config> {
             c.significance = if background.2 { Significance::Gaussian } else { Significance::Poisson };
             c.charge_aware = histograms.0;
             c.histogram_per_slice = histograms.1;
-            c.weighting = if histograms.2 { Weighting::Pt } else { Weighting::Count };
+            c.pair_weight = if histograms.2 { PairWeight::Pt } else { PairWeight::One };
+            c.ranking = by_pt.0;
+            c.z_estimate = by_pt.1;
             c.prefer_central = choices.0;
             c.wrap_full_scan = choices.1;
             c.phi_window = if choices.2 { DefaultWindow::FullScan } else { DefaultWindow::Spacepoints };
@@ -118,7 +122,7 @@ pub(crate) fn config() -> impl Strategy<Value = Config> {
         1 => select(vec![Sensor::Pixel, Sensor::ShortStrip]).prop_map(MaxLayer::Sensor),
     ];
     let any = (slices_and_z(), pairs(), peaks(), last).prop_map(|(z, pairs, peaks, max_layer)| {
-        let by_pt = peaks.weighting == Weighting::Pt;
+        let by_pt = peaks.pair_weight == PairWeight::Pt;
         peaks.with(|c| {
             c.phi_slice_deg = z.phi_slice_deg;
             c.z_bin_mm = z.z_bin_mm;
@@ -127,8 +131,10 @@ pub(crate) fn config() -> impl Strategy<Value = Config> {
             c.z_max_mm = z.z_max_mm;
             c.beam_spot_mm = z.beam_spot_mm;
             c.beam_spot_tilt = z.beam_spot_tilt;
-            // Weights by pT need confirmed pairs and one histogram.
-            c.triplets = if by_pt && pairs.triplets == Triplets::Off { Triplets::Any } else { pairs.triplets };
+            // Weights by pT need one histogram; directions and precisions need weights by pT.
+            if !by_pt {
+                (c.pair_weight, c.ranking, c.z_estimate) = (pairs.pair_weight, Ranking::Entries, ZEstimate::Mean);
+            }
             c.charge_aware &= !by_pt;
             c.histogram_per_slice &= !by_pt;
             c.max_layer = max_layer;

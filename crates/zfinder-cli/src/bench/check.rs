@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::failure::WRONG_ANSWER;
 use rayon::prelude::*;
-use zfinder::config::Triplets;
+use zfinder::config::PairWeight;
 use zfinder::{Config, Encoding, Engine, Results, RoiResult, Status, Vertex, ZFinder};
 use zfinder_study::inspect::ZHistogram;
 
@@ -62,7 +62,7 @@ pub enum Agreement {
 }
 
 impl Expected {
-    pub fn of(sample: &Sample, config: &Config, encoding: Encoding, rois: usize) -> Result<Self, Failure> {
+    pub fn new(sample: &Sample, config: &Config, encoding: Encoding, rois: usize) -> Result<Self, Failure> {
         let finder = ZFinder::builder(sample.detector().clone())
             .config(config.clone().with(|c| c.peaks = PEAKS))
             .engine(Engine::Reference)
@@ -83,7 +83,7 @@ impl Expected {
                 bins.push(bin);
             }
         }
-        let coarse = encoding == Encoding::Compact && config.triplets != Triplets::Off;
+        let coarse = encoding == Encoding::Compact && config.pair_weight != PairWeight::One;
         Ok(Self { results, bins, share: if coarse { COMPACT_TRIPLETS } else { 0.0 } })
     }
 

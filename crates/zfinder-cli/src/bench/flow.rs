@@ -86,7 +86,7 @@ impl MeasuredCase<'_> {
                 self.same(&[self.finder.find_batch(batch)?], std::slice::from_ref(results))?;
             }
         }
-        Ok(Rate::of(batches * load.batch_rois, load.batch_rois, in_flight, times))
+        Ok(Rate::new(batches * load.batch_rois, load.batch_rois, in_flight, times))
     }
 
     /// Streams the sample repeatedly: neither time per RoI nor memory may grow with the length.

@@ -33,7 +33,7 @@ impl Bench {
                 }
                 gpus => gpus.map_err(Error::from)?,
             };
-            let together: Vec<Adapter> = gpus.iter().map(Adapter::of).collect();
+            let together: Vec<Adapter> = gpus.iter().map(Adapter::new).collect();
             let indices = |adapters: &[Adapter]| adapters.iter().map(|adapter| adapter.index).collect::<Vec<_>>();
             if all.iter().all(|known| indices(known) != indices(&together)) {
                 all.push(together);

@@ -182,7 +182,7 @@ impl MeasuredCase<'_> {
             times.push(start.elapsed().as_secs_f64() / load.rois() as f64);
         }
         self.same(&answers, &last)?;
-        Ok(Rate::of(load.rois(), load.batch_rois, 1, times))
+        Ok(Rate::new(load.rois(), load.batch_rois, 1, times))
     }
 
     /// Checks that timed batches gave the same answers as before.
@@ -240,7 +240,7 @@ impl MeasuredCase<'_> {
         let rois = if self.hardware() { full.max(load.batch_rois) } else { fit.clamp(1, load.batch_rois) };
         let batch = self.sample.batch(0, rois);
         let Some(times) = internals::time_on_device(self.finder, &batch, self.rounds)? else { return Ok(()) };
-        measured.resident = Rate::of(times.rois, times.rois, 1, times.resident);
+        measured.resident = Rate::new(times.rois, times.rois, 1, times.resident);
         let kernel = |(name, seconds): (String, f64)| KernelTime { name, us_per_roi: 1e6 * seconds };
         measured.kernels = times.stages.into_iter().map(kernel).collect();
         let bytes_per_roi = times.bytes as f64 / times.rois.max(1) as f64;

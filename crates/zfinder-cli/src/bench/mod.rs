@@ -309,7 +309,7 @@ impl Bench {
             let config = case.config();
             let place = format!("{}, {}", sample.name(), word(case));
             bar.set_message(format!("{place}: reference engine"));
-            let expected = Expected::of(sample, &config, settings.encoding, check)?;
+            let expected = Expected::new(sample, &config, settings.encoding, check)?;
             for (engine, adapters) in self.engines(gpus) {
                 let name = table::name(engine, &adapters.iter().map(|adapter| adapter.index).collect::<Vec<_>>());
                 let index = |adapter: &Adapter| AdapterChoice::Index(adapter.index);

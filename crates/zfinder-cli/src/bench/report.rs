@@ -55,7 +55,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    pub fn of(gpu: &Gpu) -> Self {
+    pub fn new(gpu: &Gpu) -> Self {
         let summary = gpu.summary();
         Self {
             index: summary.index,
@@ -133,7 +133,7 @@ pub struct Rate {
 
 impl Rate {
     /// Returns None without a round.
-    pub fn of(rois: usize, batch_rois: usize, in_flight: usize, mut seconds_per_roi: Vec<f64>) -> Option<Self> {
+    pub fn new(rois: usize, batch_rois: usize, in_flight: usize, mut seconds_per_roi: Vec<f64>) -> Option<Self> {
         seconds_per_roi.sort_by(f64::total_cmp);
         Some(Self {
             rois,
@@ -218,9 +218,9 @@ mod tests {
 
     #[test]
     fn rates_go_with_the_median_time() {
-        let rate = Rate::of(10, 5, 1, vec![0.5, 0.1, 0.25]).expect("three rounds");
+        let rate = Rate::new(10, 5, 1, vec![0.5, 0.1, 0.25]).expect("three rounds");
         assert_eq!((rate.roi_per_s, rate.slowest_roi_per_s, rate.fastest_roi_per_s), (4.0, 2.0, 10.0));
-        assert!(Rate::of(1, 1, 1, Vec::new()).is_none());
+        assert!(Rate::new(1, 1, 1, Vec::new()).is_none());
         assert!(per_second(0.0).is_finite());
     }
 }

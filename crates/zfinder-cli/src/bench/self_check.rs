@@ -1,6 +1,6 @@
 //! Checks an engine with a few simulated RoIs whose answers are known.
 
-use zfinder::config::Triplets;
+use zfinder::config::PairWeight;
 use zfinder::{Config, Encoding, Preset, ZFinder, ZFinderBuilder};
 
 use super::check::Expected;
@@ -21,8 +21,8 @@ pub struct SelfCheck {
 impl SelfCheck {
     pub fn new() -> Result<Self, Failure> {
         let sample = Sample::simulated(SampleName::Lowlum, 1, CoordinatesName::F64, Some(ROIS), None);
-        let config = Config::preset(Preset::Default).with(|c| c.triplets = Triplets::Any);
-        let expected = Expected::of(&sample, &config, Encoding::Lossless, ROIS)?;
+        let config = Config::preset(Preset::Default).with(|c| c.pair_weight = PairWeight::Any);
+        let expected = Expected::new(&sample, &config, Encoding::Lossless, ROIS)?;
         Ok(Self { sample, config, expected })
     }
 

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use serde::Serialize;
-use zfinder::config::{Extrapolation, Triplets};
+use zfinder::config::{Extrapolation, PairWeight};
 use zfinder::{Config, Preset, RoiBatch};
 use zfinder_study::simulate::Simulation;
 
@@ -76,12 +76,12 @@ impl CaseName {
     pub fn config(self) -> Config {
         match self {
             CaseName::Pairs => Config::preset(Preset::Thesis),
-            CaseName::Triplets => Config::preset(Preset::Thesis).with(|c| c.triplets = Triplets::Any),
+            CaseName::Triplets => Config::preset(Preset::Thesis).with(|c| c.pair_weight = PairWeight::Any),
             CaseName::BendingPairs => Config::preset(Preset::Default),
-            CaseName::BendingTriplets => Config::preset(Preset::Default).with(|c| c.triplets = Triplets::Any),
-            CaseName::BendingCount => Config::preset(Preset::Default).with(|c| c.triplets = Triplets::Count),
+            CaseName::BendingTriplets => Config::preset(Preset::Default).with(|c| c.pair_weight = PairWeight::Any),
+            CaseName::BendingCount => Config::preset(Preset::Default).with(|c| c.pair_weight = PairWeight::Count),
             CaseName::AllOptions => Config::preset(Preset::Default).with(|c| {
-                c.triplets = Triplets::Any;
+                c.pair_weight = PairWeight::Any;
                 c.charge_aware = true;
                 c.histogram_per_slice = true;
                 c.extrapolation = Extrapolation::Accurate;

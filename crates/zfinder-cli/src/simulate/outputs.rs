@@ -63,7 +63,7 @@ impl Sink {
 struct OutputPaths(Option<(PathBuf, PathBuf)>);
 
 impl OutputPaths {
-    fn of(sink: &Sink) -> Self {
+    fn new(sink: &Sink) -> Self {
         Self(match sink {
             #[cfg(feature = "root")]
             Sink::Root(target) => target.temporary().map(|path| (path.to_owned(), target.name().into())),
@@ -118,7 +118,7 @@ impl<'a> Outputs<'a> {
         };
         let truth = table(truth, "truth_vertices.csv", TRUTH_HEADER)?;
         let rois = if simulation.is_full_scan() { None } else { table(rois, "rois.csv", ROI_HEADER)? };
-        let names = OutputPaths::of(sink);
+        let names = OutputPaths::new(sink);
         let mut particles = None;
         let detector = simulation.detector();
         let spacepoints: Box<dyn SpacepointWriter> = match sink {

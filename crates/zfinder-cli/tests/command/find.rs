@@ -127,7 +127,7 @@ fn truth_stands_beside_what_was_found() {
 
 #[test]
 fn triplets_hold_at_high_pile_up() {
-    let table = succeeded(find(&["--triplets", "any", &sample("tt14_mu46")]));
+    let table = succeeded(find(&["--preset", "default", "--pair-weight", "any", &sample("tt14_mu46")]));
     assert!(table.contains("hard scatter in 1 (100.0 %)"), "{table}");
 }
 
@@ -250,7 +250,7 @@ fn print_config_goes_round_and_the_order_is_preset_file_option() {
         "thesis",
         "--peaks",
         "7",
-        "--triplets",
+        "--pair-weight",
         "count",
         "--phi-window",
         "spacepoints",

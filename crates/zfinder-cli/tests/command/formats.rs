@@ -19,7 +19,7 @@ fn a_sample_is_the_same_in_every_format() {
     let simulate = |name: &str| {
         let told = ["simulate", "-q", "--rois", "60", "--seed", "4", "-o", &at(name), "--rois-file", &rois];
         succeeded(zfinder(&told));
-        find(&[&at(name), "--rois", &rois, "--preset", "default", "--triplets", "any", "--peaks", "3"])
+        find(&[&at(name), "--rois", &rois, "--preset", "default", "--pair-weight", "any", "--peaks", "3"])
     };
     let csv = simulate("sample.csv");
     assert!(csv.lines().count() > 100, "{csv:.300}");

@@ -63,7 +63,7 @@ fn pictures_of_samples_have_pairs_and_thirds() {
     for word in ["pairs of the first vertex", "third spacepoint", "true pile-up", "near the first vertex"] {
         assert!(text.contains(word), "no `{word}`");
     }
-    assert!(succeeded(zfinder(&["plot", "event", "--preset", "jet", "--print-config"])).contains("triplets"));
+    assert!(succeeded(zfinder(&["plot", "event", "--preset", "jet", "--print-config"])).contains("pair_weight"));
 }
 
 #[test]

@@ -7,7 +7,9 @@ use serde_json::Value;
 fn digest(arguments: &[&str]) -> String {
     let dir = folder();
     let path = dir.path().join("answers.csv").display().to_string();
-    let output = zfinder(&[&["find", "-q", "--digest", "-o", &path, "--triplets", "any"], arguments].concat());
+    let output = zfinder(
+        &[&["find", "-q", "--digest", "-o", &path, "--preset", "default", "--pair-weight", "any"], arguments].concat(),
+    );
     let said = stderr(&output);
     succeeded(output);
     let line = said.lines().find(|line| line.contains("sha256:")).unwrap_or_else(|| panic!("{said}"));
@@ -37,7 +39,9 @@ fn a_digest_is_that_of_the_answers_alone() {
         "find",
         "-q",
         "--digest",
-        "--triplets",
+        "--preset",
+        "default",
+        "--pair-weight",
         "any",
         "--format",
         "json",

@@ -34,7 +34,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn of(leaf: &Type) -> Self {
+    fn from_type(leaf: &Type) -> Self {
         let info = leaf.get_basic_info();
         let physical = leaf.get_physical_type();
         if info.logical_type_ref() == Some(&LogicalType::Unknown) {
@@ -90,7 +90,7 @@ impl Field {
             let root = Some(schema.get_column_root_idx(leaf));
             let is_first = std::mem::replace(&mut last_root, root) != root;
             let member = Self::of_member(schema, leaf);
-            member.or_else(|| is_first.then(|| Self::of(schema, leaf)))
+            member.or_else(|| is_first.then(|| Self::new(schema, leaf)))
         };
         (0..schema.num_columns()).filter_map(field).collect()
     }
@@ -103,7 +103,7 @@ impl Field {
         let member = members.iter().find(|member| member.name() == column.name())?;
         Some(Self {
             name: format!("{}.{}", root.name(), column.name()),
-            kind: Kind::of(member),
+            kind: Kind::from_type(member),
             type_name: format!("a list of {}", type_name(member)),
             leaf,
             item_level,
@@ -111,11 +111,11 @@ impl Field {
         })
     }
 
-    fn of(schema: &SchemaDescriptor, leaf: usize) -> Self {
+    fn new(schema: &SchemaDescriptor, leaf: usize) -> Self {
         let root = schema.get_column_root(leaf);
         let (kind, type_name, item_level) = match item(root) {
-            Some((0, value)) => (Kind::of(value), type_name(value), 0),
-            Some((level, value)) => (Kind::of(value), format!("a list of {}", type_name(value)), level),
+            Some((0, value)) => (Kind::from_type(value), type_name(value), 0),
+            Some((level, value)) => (Kind::from_type(value), format!("a list of {}", type_name(value)), level),
             None => (Kind::Other, "a nested group".into(), 0),
         };
         let value_level = schema.column(leaf).max_def_level();
@@ -198,7 +198,7 @@ fn repetition(node: &Type) -> Repetition {
 fn type_name(leaf: &Type) -> String {
     let physical = leaf.get_physical_type();
     let info = leaf.get_basic_info();
-    match (Kind::of(leaf), physical, info.logical_type_ref(), info.converted_type()) {
+    match (Kind::from_type(leaf), physical, info.logical_type_ref(), info.converted_type()) {
         (Kind::Number, Physical::FLOAT, ..) => "Float32".into(),
         (Kind::Number, ..) => "Float64".into(),
         (Kind::WholeNumber { bits, signed: true }, ..) => format!("Int{bits}"),

@@ -102,7 +102,7 @@ fn read(
         return Ok(());
     }
     checksum::verify(path)?;
-    let mut columns = Columns::of(&tree, &schema)?;
+    let mut columns = Columns::open(&tree, &schema)?;
     let mut entry = 0;
     loop {
         let mut entries = TreeChunk::default();
@@ -216,7 +216,7 @@ pub(super) fn has_spacepoints(path: &Path) -> bool {
 
 fn schema(tree: &ReaderTree) -> Result<Schema, String> {
     let names: Vec<&str> = tree.branches().map(oxyroot::Branch::name).collect();
-    let schema = Schema::of(names.iter().copied()).map_err(|fault| match fault {
+    let schema = Schema::new(names.iter().copied()).map_err(|fault| match fault {
         SchemaFault::Missing(missing) => {
             format!("lacks {} and has the branches {}", quoted(missing.into_iter()), quoted(names.iter().copied()))
         }
@@ -255,8 +255,8 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn of(tree: &'a ReaderTree, schema: &Schema) -> Result<Self, String> {
-        let column = |name: &str| Column::of(tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
+    fn open(tree: &'a ReaderTree, schema: &Schema) -> Result<Self, String> {
+        let column = |name: &str| Column::open(tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
         let [x, y, z] = schema.position;
         Ok(Self {
             event: column(schema.event.as_deref().unwrap_or("event_id"))?,
@@ -421,7 +421,7 @@ impl Chunks for RootTree {
 pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(RoiId)) -> Result<()> {
     let read = quietly(|| {
         let (_, tree, schema) = spacepoints(&mut open(path)?, tree)?;
-        let column = |name: &str| Column::of(&tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
+        let column = |name: &str| Column::open(&tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
         let mut event = column(schema.event.as_deref().unwrap_or("event_id"))?;
         let mut roi = schema.roi.map(column).transpose()?;
         let mut entry = 0;

@@ -39,7 +39,7 @@ pub(super) enum Layout {
 
 impl Element {
     /// Returns the type with this name in C++, in ROOT or among the sized types of the standard.
-    fn of(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         Some(match name.trim() {
             "float" | "Float_t" => Self::F32,
             "double" | "Double_t" => Self::F64,
@@ -126,11 +126,11 @@ fn unsigned<const N: usize, T: Into<u64>>(bytes: &[u8], of: fn([u8; N]) -> T) ->
 pub(super) fn kind(branch: &Branch) -> Option<(Layout, Element)> {
     let name = branch.item_type_name();
     if let Some(item) = name.strip_prefix("vector<").and_then(|rest| rest.strip_suffix('>')) {
-        return Element::of(item).map(|element| (Layout::Vector, element));
+        return Element::from_name(item).map(|element| (Layout::Vector, element));
     }
     match name.strip_suffix("[]") {
-        Some(item) => Element::of(item).map(|element| (Layout::Array, element)),
-        None => Element::of(&name).map(|element| (Layout::Scalar, element)),
+        Some(item) => Element::from_name(item).map(|element| (Layout::Array, element)),
+        None => Element::from_name(&name).map(|element| (Layout::Scalar, element)),
     }
 }
 
@@ -148,7 +148,7 @@ pub(super) struct Column<'a> {
 
 impl<'a> Column<'a> {
     /// Returns None if the branch is missing or of another type.
-    pub(super) fn of(tree: &'a ReaderTree, name: &str) -> Option<Self> {
+    pub(super) fn open(tree: &'a ReaderTree, name: &str) -> Option<Self> {
         let branch = tree.branch(name)?;
         let (layout, element) = kind(branch)?;
         let read: fn(&mut RBuffer<'_>, usize) -> Result<Vec<u8>, String> = match layout {

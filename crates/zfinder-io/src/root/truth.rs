@@ -52,7 +52,7 @@ fn read_truth(path: &Path, wanted: Option<&str>) -> Result<Option<EventVertices>
             return Err(format!("the trees {names} have `{TRUTH}`; name the one that is to be read (--tree)").into());
         }
     };
-    let column = |name: &str| Column::of(tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
+    let column = |name: &str| Column::open(tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
     let (mut event, mut z) = (column(event)?, column(TRUTH)?);
     let mut vertices = Vec::new();
     let mut entry = 0;

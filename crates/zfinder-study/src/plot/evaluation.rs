@@ -48,9 +48,9 @@ pub fn evaluation(configurations: &[Plotted<'_>], by: Option<By>, within_mm: f64
     }
     let rois = configurations.iter().map(|one| one.figures.rois).max().unwrap_or(0);
     let key = |number| match by {
-        Some(_) if has_residuals => Key::Both(Marker::of(number), Line::of(number)),
-        Some(_) => Key::Marker(Marker::of(number)),
-        None => Key::Line(Line::of(number)),
+        Some(_) if has_residuals => Key::Both(Marker::numbered(number), Line::numbered(number)),
+        Some(_) => Key::Marker(Marker::numbered(number)),
+        None => Key::Line(Line::numbered(number)),
     };
     let names = configurations.iter().enumerate();
     Figure {
@@ -105,10 +105,10 @@ impl Drawing<'_> {
         for number in 0..self.configurations.len() {
             let any = |f: &Figures| Some((f.any.low?, f.any.value?, f.any.high?));
             let first = |f: &Figures| Some((f.first.low?, f.first.value?, f.first.high?));
-            panel.layers.push(Layer::Points(self.points(by, number, any), Marker::of(number).hollow()));
-            panel.layers.push(Layer::Points(self.points(by, number, first), Marker::of(number)));
+            panel.layers.push(Layer::Points(self.points(by, number, any), Marker::numbered(number).hollow()));
+            panel.layers.push(Layer::Points(self.points(by, number, first), Marker::numbered(number)));
         }
-        let black = Marker { colour: Colour::BLACK, ..Marker::of(0) };
+        let black = Marker { colour: Colour::BLACK, ..Marker::numbered(0) };
         panel.legend.push(Entry::new(Key::Marker(black), "first vertex"));
         panel.legend.push(Entry::new(Key::Marker(black.hollow()), "any vertex"));
         panel
@@ -125,9 +125,9 @@ impl Drawing<'_> {
         let top = all.iter().flatten().fold(0.0, |top: f64, point| top.max(point.interval.1));
         let y = Axis::new("68 % width of right first vertices [µm]", 0.0, positive(1.1 * top)).with_headroom();
         let mut panel = Panel::new("resolution", self.x(by), y);
-        panel
-            .layers
-            .extend(all.into_iter().enumerate().map(|(number, points)| Layer::Points(points, Marker::of(number))));
+        panel.layers.extend(
+            all.into_iter().enumerate().map(|(number, points)| Layer::Points(points, Marker::numbered(number))),
+        );
         panel
     }
 
@@ -142,7 +142,7 @@ impl Drawing<'_> {
         panel.layers.extend(all.iter().enumerate().map(|(number, fractions)| Layer::Steps {
             edges: (0..=STEPS).map(|step| -within_mm + width * step as f64).collect(),
             heights: fractions.to_vec(),
-            line: Some(Line::of(number)),
+            line: Some(Line::numbered(number)),
             fill: None,
         }));
         panel

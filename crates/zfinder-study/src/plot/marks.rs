@@ -6,14 +6,14 @@ use zfinder_io::TruthVertex;
 use crate::inspect::Inspection;
 
 pub(super) fn found() -> Marker {
-    Marker { symbol: Symbol::Down, is_filled: true, colour: Colour::of(2), size: 6.0 }
+    Marker { symbol: Symbol::Down, is_filled: true, colour: Colour::numbered(2), size: 6.0 }
 }
 
 pub(super) fn of_truth(is_hard_scatter: bool) -> Marker {
     if is_hard_scatter {
-        Marker { symbol: Symbol::Diamond, is_filled: true, colour: Colour::of(0), size: 6.5 }
+        Marker { symbol: Symbol::Diamond, is_filled: true, colour: Colour::numbered(0), size: 6.5 }
     } else {
-        Marker { symbol: Symbol::Disc, is_filled: false, colour: Colour::of(0), size: 3.5 }
+        Marker { symbol: Symbol::Disc, is_filled: false, colour: Colour::numbered(0), size: 3.5 }
     }
 }
 

@@ -41,7 +41,7 @@ pub fn vertices(configurations: &[PlottedVertices<'_>]) -> Figure {
         columns: 2,
         panel_size: (500.0, 420.0),
         legend: names
-            .map(|(number, one)| Entry::new(Key::Both(Marker::of(number), Line::of(number)), one.name))
+            .map(|(number, one)| Entry::new(Key::Both(Marker::numbered(number), Line::numbered(number)), one.name))
             .collect(),
         is_full: false,
     }
@@ -60,8 +60,8 @@ fn positions(configurations: &[PlottedVertices<'_>]) -> Panel {
         let rois = one.figures.rois.max(1) as f64;
         let places = one.vertices.positions.iter().enumerate();
         let places: Vec<(f64, f64)> = places.map(|(at, &count)| (at as f64 + 0.5, count as f64 / rois)).collect();
-        panel.layers.push(Layer::Points(points(&places), Marker::of(number)));
-        panel.layers.insert(0, Layer::Line(places, Line::of(number)));
+        panel.layers.push(Layer::Points(points(&places), Marker::numbered(number)));
+        panel.layers.insert(0, Layer::Line(places, Line::numbered(number)));
     }
     panel
 }
@@ -80,12 +80,12 @@ fn distances(configurations: &[PlottedVertices<'_>]) -> Panel {
         panel.layers.push(Layer::Steps {
             edges: steps.iter().map(|step| step.0).chain(end).collect(),
             heights: steps.iter().map(|step| step.1).collect(),
-            line: Some(Line::of(number)),
+            line: Some(Line::numbered(number)),
             fill: None,
         });
         if let Some(fit) = one.vertices.resolution {
             let at = fit.distance_mm;
-            panel.layers.push(Layer::Line(vec![(at, 0.0), (at, top)], Line::dashed(Colour::of(number), 1.0)));
+            panel.layers.push(Layer::Line(vec![(at, 0.0), (at, top)], Line::dashed(Colour::numbered(number), 1.0)));
         }
     }
     if configurations.iter().any(|one| one.vertices.resolution.is_some()) {
@@ -101,7 +101,7 @@ fn roc(configurations: &[PlottedVertices<'_>]) -> Panel {
     let mut panel = Panel::new("roc", x, Axis::new("fraction of right first vertices kept", 0.0, 1.02));
     for (number, one) in configurations.iter().enumerate() {
         for (curve, width) in [(&one.vertices.roc_significance, THICK), (&one.vertices.roc_rank_ratio, THIN)] {
-            let line = Line { width, ..Line::of(number) };
+            let line = Line { width, ..Line::numbered(number) };
             panel.layers.push(Layer::Line(curve.iter().map(|&[wrong, right]| (wrong, right)).collect(), line));
         }
     }
@@ -124,9 +124,9 @@ fn calibration(configurations: &[PlottedVertices<'_>]) -> Panel {
         if number == 0 {
             panel.layers.push(Layer::Line(places(|one| one.expected_false), Line::solid(Colour::BLACK, 1.0)));
         }
-        panel.layers.push(Layer::Points(points(&places(|one| one.false_vertices as f64)), Marker::of(number)));
+        panel.layers.push(Layer::Points(points(&places(|one| one.false_vertices as f64)), Marker::numbered(number)));
     }
-    let found = Marker { colour: Colour::BLACK, ..Marker::of(0) };
+    let found = Marker { colour: Colour::BLACK, ..Marker::numbered(0) };
     panel.legend.push(Entry::new(Key::Marker(found), "found"));
     panel.legend.push(Entry::new(Key::Line(Line::solid(Colour::BLACK, 1.0)), "expected"));
     panel

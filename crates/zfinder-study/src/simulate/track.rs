@@ -77,7 +77,7 @@ struct Circle {
 }
 
 impl Circle {
-    fn of(track: &Track) -> Self {
+    fn new(track: &Track) -> Self {
         let (sin, cos) = track.phi0.sin_cos();
         let (x, y) = track.start;
         let (along, left) = (x * cos + y * sin, y * cos - x * sin);
@@ -141,7 +141,7 @@ impl Track {
         mut hit: impl FnMut(Spacepoint),
     ) {
         let mut state = State { s: 0.0, z: self.z0, cot: self.cot, side: 0.0, side_slope: 0.0 };
-        let circle = Circle::of(self);
+        let circle = Circle::new(self);
         let end = circle.end();
         let mut barrels = tracker.barrels.iter();
         // A collision far out on the beam has disks behind it.

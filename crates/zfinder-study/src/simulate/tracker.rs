@@ -48,8 +48,8 @@ pub(super) struct Tracker {
 /// radius of a disk \[mm\], and its sensor.
 type Facts = fn(usize, LayerKind, Option<SensorKind>) -> (f64, Sensor);
 
-static ATLAS2010: LazyLock<Tracker> = LazyLock::new(|| Tracker::of(&Detector::atlas2010(), atlas2010::facts));
-static GENERIC: LazyLock<Tracker> = LazyLock::new(|| Tracker::of(&Detector::generic(), generic::facts));
+static ATLAS2010: LazyLock<Tracker> = LazyLock::new(|| Tracker::new(&Detector::atlas2010(), atlas2010::facts));
+static GENERIC: LazyLock<Tracker> = LazyLock::new(|| Tracker::new(&Detector::generic(), generic::facts));
 
 impl Geometry {
     pub(super) fn tracker(self) -> &'static Tracker {
@@ -63,7 +63,7 @@ impl Geometry {
 impl Tracker {
     /// Makes the surfaces of a detector. Radii and disk positions are the detector's own, so that
     /// both describe the same layers.
-    fn of(detector: &Detector, facts: Facts) -> Self {
+    fn new(detector: &Detector, facts: Facts) -> Self {
         let mut tracker = Tracker { barrels: Vec::new(), disks: Vec::new(), r_max: 0.0 };
         for (index, description) in detector.layers().iter().enumerate() {
             let (size, sensor) = facts(index, description.kind, description.sensor);

@@ -1,6 +1,6 @@
 //! Configurations of a soak: the cases of `bench`, and options at the ends of their ranges.
 
-use zfinder::config::{DefaultWindow, Neighbours, Significance, Triplets};
+use zfinder::config::{DefaultWindow, Neighbours, PairWeight, Significance};
 use zfinder::{Config, Preset};
 use zfinder_cli::bench::words::{CaseName, word};
 
@@ -23,7 +23,7 @@ impl From<CaseName> for SoakCase {
 /// Returns configurations with options at the ends of their ranges, or as close as batches of about
 /// 100,000 spacepoints allow.
 pub(super) fn extremes() -> Vec<SoakCase> {
-    let any = Config::preset(Preset::Default).with(|c| c.triplets = Triplets::Any);
+    let any = Config::preset(Preset::Default).with(|c| c.pair_weight = PairWeight::Any);
     let by_pt = Config::preset(Preset::HardScatter);
     let cases = [
         (
@@ -82,7 +82,7 @@ pub(super) fn extremes() -> Vec<SoakCase> {
             Config::preset(Preset::Default).with(|c| {
                 c.neighbours = Neighbours::Single;
                 c.first_layers = u32::MAX;
-                c.triplets = Triplets::Count;
+                c.pair_weight = PairWeight::Count;
                 c.triplet_dz_mm = 1e6;
                 c.triplet_dk = 1e6;
                 c.triplet_dp = 1e6;

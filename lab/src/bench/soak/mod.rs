@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use serde::Serialize;
-use zfinder::config::Triplets;
+use zfinder::config::PairWeight;
 use zfinder::gpu::AdapterChoice;
 use zfinder::thesis::Accumulate;
 use zfinder::{
@@ -189,7 +189,7 @@ impl LabBench {
             ended = one.run(&mut soaked);
             // Results before a failure are reported too.
             if !self.bench.json && soaked.batches > 0 {
-                bar.suspend(|| written(&table::of(&soaked)))?;
+                bar.suspend(|| written(&table::format(&soaked)))?;
             }
             soak.soaked.push(soaked);
             if ended.is_err() {
@@ -412,7 +412,7 @@ impl Soak<'_> {
         // check each other.
         let hostile = kind == Kind::Hostile && !identical;
         let mut expected = if hostile { [twin].into_iter().collect() } else { reference()? };
-        let coarse = self.encoding == Encoding::Compact && config.triplets != Triplets::Off;
+        let coarse = self.encoding == Encoding::Compact && config.pair_weight != PairWeight::One;
         let share = if coarse { COMPACT_TRIPLETS } else { 0.0 };
         let bin = config.z_bin_mm + config.z_bin_eta_coeff * roi.descriptor.eta.abs();
         let mut compared = compare(found, expected.roi(0), bin, share);

@@ -4,7 +4,7 @@ use super::usage::Usage;
 use super::{OtherBits, SoakResult};
 use command_host::table as plain;
 
-pub(super) fn of(soaked: &SoakResult) -> String {
+pub(super) fn format(soaked: &SoakResult) -> String {
     let share = 100.0 * soaked.identical as f64 / soaked.rois.max(1) as f64;
     let statuses: Vec<String> = soaked.statuses.iter().map(|(status, rois)| format!("{rois} {status}")).collect();
     let cases: Vec<String> = soaked.cases.iter().map(|(case, rois)| format!("{case} {rois}")).collect();

@@ -118,7 +118,7 @@ fn wrong_answers_are_noticed() {
         (other.found.clone(), other.cpu.clone()),
         (format!("{:?}", bit.roi(at).vertices()), format!("{:?}", results.roi(at).vertices()))
     );
-    let told = table::of(&rounded);
+    let told = table::format(&rounded);
     assert!(told.contains(&format!("batch {}, RoI {at} of", question.number)) && told.contains(&other.found), "{told}");
     let far = tampered(|_, vertex| vertex.z_mm += 1.0);
     assert!(check(&gpu, &far).is_err_and(|failure| is_wrong(&failure)));

@@ -45,7 +45,8 @@ fn bars(stairs: &SampleStairs) -> Vec<StepBars> {
 pub(super) fn figure(samples: &[SampleStairs]) -> Figure {
     let all: Vec<Vec<StepBars>> = samples.iter().map(bars).collect();
     let rows = all.iter().map(Vec::len).max().unwrap_or(1);
-    let mut legend: Vec<Entry> = (0..3).map(|kind| Entry::new(Key::Area(Colour::of(kind)), KINDS[kind])).collect();
+    let mut legend: Vec<Entry> =
+        (0..3).map(|kind| Entry::new(Key::Area(Colour::numbered(kind)), KINDS[kind])).collect();
     if all.iter().flatten().any(|bar| bar.thesis.is_some()) {
         legend.push(Entry::new(Key::Area(Colour::GREY), THESIS));
     }
@@ -89,7 +90,7 @@ fn panel(bars: &[StepBars]) -> Panel {
             let top = row as f64 + 0.14 + 0.24 * kind as f64;
             bar.times[kind].map(|time| [(low, top), (time, top + 0.22)])
         };
-        layer(bars.iter().enumerate().filter_map(rectangle).collect(), Colour::of(kind));
+        layer(bars.iter().enumerate().filter_map(rectangle).collect(), Colour::numbered(kind));
     }
     panel
 }

@@ -1,11 +1,11 @@
 //! Peaks and background against the twin's.
 
-use crate::config::{Config, Preset, Triplets, Weighting};
+use crate::config::{Config, PairWeight, Preset, Ranking, ZEstimate};
 use crate::detector::Detector;
 use crate::engine::cpu::find_peaks::{PeakBuffers, find_peaks};
+use crate::engine::histogram::{HistogramPair, PAIR_PARTS};
 use crate::engine::plan::Search;
 use crate::engine::twin;
-use crate::histogram::{HistogramPair, PAIR_PARTS};
 use crate::z_bins::ZBins;
 
 /// Peaks, their background, and the histogram that is left.
@@ -31,7 +31,8 @@ fn peaks_are_the_twins() {
         for (prefer_central, by_pt) in [(false, false), (true, false), (false, true), (true, true)] {
             let mut config = Config { prefer_central, peaks: 5, ..Config::preset(Preset::Default) };
             if by_pt {
-                config = Config { triplets: Triplets::Any, weighting: Weighting::Pt, ..config };
+                let (ranking, z_estimate) = (Ranking::Directions, ZEstimate::Densest);
+                config = Config { pair_weight: PairWeight::Pt, ranking, z_estimate, ..config };
             }
             let search = Search::new(&config, &Detector::atlas2010()).expect("a valid configuration");
             let zbins = ZBins { z_min: -1.0, z_max: 1.0, width: 1.0, offset: 0.0, half: bins / 2, bins };

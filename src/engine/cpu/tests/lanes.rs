@@ -5,11 +5,9 @@ use std::fmt::Debug;
 use pulp::{Simd, WithSimd};
 
 use super::arches;
-use crate::engine::cpu::lanes::Lanes;
-use crate::engine::cpu::machine::pack_places;
-use crate::engine::cpu::packed_histogram::ENTRY_SHIFT;
+use crate::engine::cpu::lanes::{ENTRY_SHIFT, Lanes, pack_places};
+use crate::engine::histogram::OFFSET_STEPS;
 use crate::engine::real::Real;
-use crate::histogram::OFFSET_STEPS;
 use crate::z_bins::ZBins;
 
 #[test]

@@ -7,20 +7,18 @@ mod packed_histogram;
 
 use pulp::Arch;
 
-use super::column::ROOM;
 use super::find_z::{FindZBuffers, FindZByMachine};
-use super::lanes::Lanes;
+use super::lanes::{Lanes, ROOM};
 use super::slice_spacepoints::{SlicedSpacepoints, slice_spacepoints};
 use super::sum_histos::sum_histos;
-use crate::config::Preset;
-use crate::config::{Config, Extrapolation, Neighbours, Triplets, Weighting};
+use crate::config::{Config, Extrapolation, Neighbours, PairWeight, Preset};
 use crate::detector::Detector;
 use crate::engine::encoding::Lossless;
+use crate::engine::histogram::{CompareExchange, FixedPoint, HistogramPair, ZSum};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
 use crate::engine::test_cases::cases;
 use crate::engine::twin;
-use crate::histogram::{CompareExchange, FixedPoint, HistogramPair, ZSum};
 use crate::spacepoint::{PhiWindow, Roi, RoiDescriptor, RoiView, Spacepoint};
 use crate::thesis::Accumulate;
 
@@ -86,22 +84,22 @@ fn total<R, Z: ZSum>(rows: &[FindZBuffers<R>]) -> HistogramPair {
 /// Everything that a configuration may ask of find_z.
 fn options() -> Vec<(&'static str, Config)> {
     let default = Config { z_bin_mm: 0.4, ..Config::preset(Preset::Default) };
-    let triplets = |triplets| Config { triplets, ..default.clone() };
+    let weight = |pair_weight| Config { pair_weight, ..default.clone() };
     let several = Config { charge_aware: true, histogram_per_slice: true, z_bin_mm: 4.0, ..default.clone() };
     vec![
         ("pairs", default.clone()),
         ("thesis", Config::preset(Preset::Thesis)),
-        ("any", triplets(Triplets::Any)),
-        ("count", triplets(Triplets::Count)),
+        ("any", weight(PairWeight::Any)),
+        ("count", weight(PairWeight::Count)),
         ("jet", Config::preset(Preset::Jet)),
         ("hard scatter", Config { z_bin_mm: 0.4, ..Config::preset(Preset::HardScatter) }),
         (
             "single, all layers, count",
-            Config { neighbours: Neighbours::Single, first_layers: 19, ..triplets(Triplets::Count) },
+            Config { neighbours: Neighbours::Single, first_layers: 19, ..weight(PairWeight::Count) },
         ),
         ("several", several.clone()),
-        ("several, count", Config { triplets: Triplets::Count, ..several }),
-        ("wide slices", Config { phi_slice_deg: 30.0, ..triplets(Triplets::Count) }),
+        ("several, count", Config { pair_weight: PairWeight::Count, ..several }),
+        ("wide slices", Config { phi_slice_deg: 30.0, ..weight(PairWeight::Count) }),
         ("wide slices, by pT", Config { phi_slice_deg: 40.0, ..Config::preset(Preset::HardScatter) }),
         ("many steps", Config { z_bin_mm: 0.02, ..default }),
     ]
@@ -286,28 +284,25 @@ fn rings_of_any_length_are_gone_round_once() {
             descriptor: RoiDescriptor { window: Some(PhiWindow::FullScan), ..RoiDescriptor::default() },
             spacepoints: spacepoints.collect(),
         };
-        for (triplets, weighting) in
-            [(Triplets::Off, Weighting::Count), (Triplets::Count, Weighting::Count), (Triplets::Any, Weighting::Pt)]
-        {
+        for pair_weight in [PairWeight::One, PairWeight::Count, PairWeight::Pt] {
             for neighbours in [Neighbours::Single, Neighbours::Bending] {
                 let config = Config {
                     phi_slice_deg: 360.0 / f64::from(slices),
                     z_bin_mm: 4.0,
                     bending_pt_gev: 0.4,
                     // So strong that what goes half round the ring has a pT that weighs.
-                    field_t: if weighting == Weighting::Pt { 100.0 } else { 2.0 },
+                    field_t: if pair_weight == PairWeight::Pt { 100.0 } else { 2.0 },
                     neighbour_multiplier: 2.0 + f64::from(slices % 5),
                     // Cuts that let much pass, so that what is looked at decides.
                     triplet_dk: 1.0,
                     triplet_dp: 5.0,
                     first_layers: 5,
-                    triplets,
-                    weighting,
+                    pair_weight,
                     neighbours,
                     ..Config::preset(Preset::Default)
                 };
                 let search = Search::new(&config, &Detector::atlas2010()).expect("a valid configuration");
-                check::<f32>(&format!("{slices} slices, {triplets:?}, {weighting:?}"), &search, (&roi).into());
+                check::<f32>(&format!("{slices} slices, {pair_weight:?}"), &search, (&roi).into());
             }
         }
     }
@@ -317,7 +312,7 @@ fn rings_of_any_length_are_gone_round_once() {
 #[test]
 fn an_accurate_extrapolation_is_that_of_the_formula() {
     for case in cases().into_iter().filter(|case| case.name.contains("toy") || case.name.contains("circle")) {
-        let config = Config { extrapolation: Extrapolation::Accurate, triplets: Triplets::Count, ..case.config };
+        let config = Config { extrapolation: Extrapolation::Accurate, pair_weight: PairWeight::Count, ..case.config };
         let search = Search::new(&config, &case.detector).expect("a valid configuration");
         for roi in case.batch.iter() {
             let (plan, spacepoints) = packed::<f64>(&search, roi);

@@ -2,10 +2,10 @@
 
 use crate::config::{Config, Preset};
 use crate::detector::Detector;
-use crate::engine::cpu::packed_histogram::{ENTRY_SHIFT, PackedHistogram};
-use crate::engine::cpu::sum_histos::sum_histos;
+use crate::engine::cpu::lanes::ENTRY_SHIFT;
+use crate::engine::cpu::sum_histos::{PackedHistogram, sum_histos};
+use crate::engine::histogram::{FixedPoint, HistogramPair, MAX_COUNT, OFFSET_STEPS};
 use crate::engine::plan::Search;
-use crate::histogram::{FixedPoint, HistogramPair, MAX_COUNT, OFFSET_STEPS};
 use crate::roi_batch::RoiBatch;
 use crate::spacepoint::Roi;
 use crate::thesis::Accumulate;

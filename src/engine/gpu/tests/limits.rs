@@ -32,7 +32,7 @@ fn too_many_pairs_are_reported() {
         let batch = [[10, 10], [65_536, 65_536], [3, 3]].map(|counts| crossings(&[counts], 1, 5.0));
         let batch = RoiBatch::from_iter(batch);
         for checked in [false, true] {
-            let (config, options) = pairing_options(Pairing::Numbered, Triplets::Off);
+            let (config, options) = pairing_options(Pairing::Numbered, PairWeight::One);
             let mut engine = build::<f32>(&gpu, &config, &EngineOptions { checked, ..options });
             engine.capacity.work = f64::INFINITY;
             let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
@@ -57,7 +57,7 @@ fn counts_up_to_the_last_are_exact() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);
         for pairing in PAIRINGS {
-            let (config, mut options) = pairing_options(pairing, Triplets::Off);
+            let (config, mut options) = pairing_options(pairing, PairWeight::One);
             options.thesis.slices_per_histogram = options.thesis.slices_per_histogram.map(|_| 3);
             let mut engine = build::<f32>(&gpu, &config, &options);
             let place = format!("{}, {pairing:?}", adapter.name);
@@ -111,7 +111,7 @@ fn walked_counts_up_to_the_last_are_exact() {
             (Pairing::ByLayer, true, Fixed),
             (Pairing::Numbered, false, Exchanged),
         ] {
-            let (config, options) = pairing_options(pairing, Triplets::Count);
+            let (config, options) = pairing_options(pairing, PairWeight::Count);
             // Few bins leave room for spacepoints.
             let config = Config { z_bin_mm: 2.0, charge_aware, ..config };
             let mut engine = build::<f32>(
@@ -147,7 +147,7 @@ fn weights_up_to_the_last_are_exact() {
         for (pairing, accumulate) in
             [(Pairing::ByLayer, Accumulate::Fixed), (Pairing::Numbered, Accumulate::CompareExchange)]
         {
-            let (config, options) = pairing_options(pairing, Triplets::Count);
+            let (config, options) = pairing_options(pairing, PairWeight::Count);
             let mut engine = build::<f32>(
                 &gpu,
                 &config,
@@ -173,14 +173,17 @@ fn what_takes_long_is_counted_or_reported() {
         roi(window(0.0, 0.1), points)
     };
     let cases = [
-        ("thirds", Triplets::Count, Config { first_layers: 1, ..Config::preset(Preset::Default) }, thirds, 100_000),
-        ("pairs", Triplets::Off, Config::preset(Preset::Default), crossings(&[[3000, 1500]], 1, 5.0), 4_500_000),
+        ("thirds", PairWeight::Count, Config { first_layers: 1, ..Config::preset(Preset::Default) }, thirds, 100_000),
+        ("pairs", PairWeight::One, Config::preset(Preset::Default), crossings(&[[3000, 1500]], 1, 5.0), 4_500_000),
     ];
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        for (case, triplets, config, roi, wanted) in cases.clone() {
-            let mut engine =
-                build::<f32>(&gpu, &Config { triplets, ..Config::preset(Preset::Default) }, &EngineOptions::default());
+        for (case, pair_weight, config, roi, wanted) in cases.clone() {
+            let mut engine = build::<f32>(
+                &gpu,
+                &Config { pair_weight, ..Config::preset(Preset::Default) },
+                &EngineOptions::default(),
+            );
             engine.take_case(&Case::new(case, config, Vec::new()));
             engine.capacity.work = f64::INFINITY;
             let batch = RoiBatch::from_iter([roi, crossings(&[[3, 3]], 1, 5.0)]);
@@ -205,12 +208,12 @@ fn work_beyond_a_dispatch_is_split() {
     let numbered = Some(2);
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        for (triplets, slices_per_histogram) in
-            [(Triplets::Off, None), (Triplets::Any, None), (Triplets::Off, numbered)]
+        for (pair_weight, slices_per_histogram) in
+            [(PairWeight::One, None), (PairWeight::Any, None), (PairWeight::One, numbered)]
         {
             let thesis = ThesisOptions { slices_per_histogram, ..ThesisOptions::default() };
             let options = EngineOptions { thesis, ..EngineOptions::default() };
-            let mut engine = build::<f32>(&gpu, &Config { triplets, ..Config::preset(Preset::Default) }, &options);
+            let mut engine = build::<f32>(&gpu, &Config { pair_weight, ..Config::preset(Preset::Default) }, &options);
             let mut answers = [f64::INFINITY, 2e5, 1.0].map(|work| {
                 engine.capacity.work = work;
                 let sharing = |i| {
@@ -222,7 +225,7 @@ fn work_beyond_a_dispatch_is_split() {
                 let answer = engine.answers(&batch);
                 (dispatches, answer.unwrap_or_else(|error| panic!("{}: {error}", adapter.name)))
             });
-            let place = format!("{}, {triplets:?}, {slices_per_histogram:?}", adapter.name);
+            let place = format!("{}, {pair_weight:?}, {slices_per_histogram:?}", adapter.name);
             assert_eq!(answers[0].0, [1, 1], "{place}");
             assert!(answers[1].0.iter().all(|&count| (2..64).contains(&count)), "{place}: {:?}", answers[1].0);
             assert_eq!(answers[2].0, [64, 64], "{place}");

@@ -17,7 +17,7 @@ use kernel_host::{AdapterChoice, AdapterSummary};
 use self::readback::{Moment, Readbacks};
 use self::stages::{Compare, check_same, check_stages, check_walk};
 use super::*;
-use crate::config::{Config, Extrapolation, Neighbours, Preset, Triplets, Weighting};
+use crate::config::{Config, Extrapolation, Neighbours, PairWeight, Preset, Ranking, ZEstimate};
 use crate::detector::Detector;
 use crate::engine::encoding::{Compact, Lossless};
 use crate::engine::gpu::capacity;
@@ -26,16 +26,16 @@ use crate::engine::gpu::part::Planned;
 use crate::engine::gpu::part_plan::{Dispatch, PartPlan, Sharing, choose_method};
 use crate::engine::gpu::shaders::Density;
 use crate::engine::gpu::shaders::Pairing;
+use crate::engine::gpu::shape::CellTile;
 use crate::engine::gpu::shape::{RowSharing, SearchMethod};
-use crate::engine::gpu::sizes::CellTile;
-use crate::engine::gpu::workspace::{ConstantBuffers, Workspace};
+use crate::engine::gpu::workspace::{SearchBuffers, Workspace};
+use crate::engine::histogram::{CompareExchange, FixedPoint, MAX_COUNT};
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
 use crate::engine::records::Peak;
 use crate::engine::test_cases::{Case, cases, roi, window};
 use crate::engine::toy::{Toy, turned};
 use crate::error::Error;
-use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT};
 use crate::options::Encoding;
 use crate::roi_batch::RoiBatch;
 use crate::spacepoint::{PhiWindow, Roi, Spacepoint};
@@ -54,38 +54,44 @@ fn build<R: Real>(gpu: &Gpu, config: &Config, options: &EngineOptions) -> TypedE
 }
 
 /// Pairs of the default configuration, gone through in one of the ways.
-fn pairing_options(pairing: Pairing, triplets: Triplets) -> (Config, EngineOptions) {
+fn pairing_options(pairing: Pairing, pair_weight: PairWeight) -> (Config, EngineOptions) {
     let single = pairing == Pairing::TwoSlices;
     let neighbours = if single { Neighbours::Single } else { Neighbours::Bending };
     let first_layers = if single { 64 } else { 3 };
     let thesis =
         ThesisOptions { slices_per_histogram: (pairing == Pairing::Numbered).then_some(1), ..ThesisOptions::default() };
     (
-        Config { triplets, neighbours, first_layers, ..Config::preset(Preset::Default) },
+        Config { pair_weight, neighbours, first_layers, ..Config::preset(Preset::Default) },
         EngineOptions { thesis, ..EngineOptions::default() },
     )
 }
 
+/// Peaks as presets for the hard scatter take them.
+fn hard_scatter(config: Config) -> Config {
+    Config { ranking: Ranking::Directions, z_estimate: ZEstimate::Densest, ..config }
+}
+
 /// Every case in one variant of the kernels, checked and trusted.
-fn check_variant<R: Real, Z: Compare>(gpu: &Gpu, precision: Precision, triplets: Triplets, pairing: Pairing) {
-    check_encoded::<R, Z>(gpu, precision, triplets, pairing, Encoding::Lossless);
+fn check_variant<R: Real, Z: Compare>(gpu: &Gpu, precision: Precision, pair_weight: PairWeight, pairing: Pairing) {
+    check_encoded::<R, Z>(gpu, precision, pair_weight, pairing, Encoding::Lossless);
 }
 
 fn check_encoded<R: Real, Z: Compare>(
     gpu: &Gpu,
     precision: Precision,
-    triplets: Triplets,
+    pair_weight: PairWeight,
     pairing: Pairing,
     encoding: Encoding,
 ) {
-    let (config, options) = pairing_options(pairing, triplets);
+    let (config, options) = pairing_options(pairing, pair_weight);
     check_configured::<R, Z>(gpu, config, EngineOptions { precision, encoding, ..options }, pairing);
 }
 
 /// A case's configuration with what kernels have built in.
 fn built_in(kernels: &Config, case: &Config) -> Config {
-    let &Config { triplets, weighting, extrapolation, charge_aware, histogram_per_slice, .. } = kernels;
-    let mut config = Config { triplets, weighting, extrapolation, charge_aware, histogram_per_slice, ..case.clone() };
+    let &Config { pair_weight, ranking, z_estimate, extrapolation, charge_aware, histogram_per_slice, .. } = kernels;
+    let mut config =
+        Config { pair_weight, ranking, z_estimate, extrapolation, charge_aware, histogram_per_slice, ..case.clone() };
     if histogram_per_slice {
         // As many as fit.
         config.phi_slice_deg = config.phi_slice_deg.max(6.0);
@@ -103,7 +109,7 @@ fn check_configured<R: Real, Z: Compare>(gpu: &Gpu, config: Config, options: Eng
 /// Runs one of `step` cases.
 fn check_cases<R: Real, Z: Compare>(gpu: &Gpu, config: Config, options: EngineOptions, pairing: Pairing, step: usize) {
     let EngineOptions { precision, encoding, .. } = options;
-    let triplets = config.triplets;
+    let pair_weight = config.pair_weight;
     let options = EngineOptions { thesis: ThesisOptions { accumulate: Z::ACCUMULATE, ..options.thesis }, ..options };
     let mut trusted = build::<R>(gpu, &config, &options);
     let mut checked = build::<R>(gpu, &config, &EngineOptions { checked: true, ..options });
@@ -111,9 +117,9 @@ fn check_cases<R: Real, Z: Compare>(gpu: &Gpu, config: Config, options: EngineOp
     let mut eligible = 0;
     let mut count = 0;
     let mut walked = 0;
-    for case in cases().iter().filter(|case| triplets == Triplets::Off || case.triplets) {
+    for case in cases().iter().filter(|case| pair_weight == PairWeight::One || case.triplets) {
         let place = format!(
-            "{}, {precision:?}, {:?}, {encoding:?}, {pairing:?}, triplets {triplets:?}, {:?}, charge {}, slice {}, {}",
+            "{}, {precision:?}, {:?}, {encoding:?}, {pairing:?}, pair_weight {pair_weight:?}, {:?}, charge {}, slice {}, {}",
             gpu.name(),
             Z::ACCUMULATE,
             config.extrapolation,
@@ -125,7 +131,7 @@ fn check_cases<R: Real, Z: Compare>(gpu: &Gpu, config: Config, options: EngineOp
         // in.
         let search = Search::new(&built_in(&config, &case.config), &case.detector).expect("a valid configuration");
         let same_bits = encoding == Encoding::Lossless || Compact::new(&search) == trusted.compact;
-        if !same_bits || (pairing == Pairing::TwoSlices && !search.is_single()) {
+        if !same_bits || (pairing == Pairing::TwoSlices && !search.has_single_neighbours()) {
             continue;
         }
         eligible += 1;
@@ -145,10 +151,10 @@ fn check_cases<R: Real, Z: Compare>(gpu: &Gpu, config: Config, options: EngineOp
             check_walk::<R, Z>(&place, &mut checked, &case.batch);
         }
     }
-    assert!(count >= 3, "{pairing:?}, {encoding:?}, triplets {triplets:?}: {count} cases");
+    assert!(count >= 3, "{pairing:?}, {encoding:?}, pair_weight {pair_weight:?}: {count} cases");
     // Cells by layer leave little room for spacepoints on some adapters.
     let must_walk = pairing == Pairing::TwoSlices && trusted.shape.walk.is_some();
-    assert!(walked >= 3 || !must_walk, "{pairing:?}, {encoding:?}, triplets {triplets:?}: {walked} cases walked");
+    assert!(walked >= 3 || !must_walk, "{pairing:?}, {encoding:?}, pair_weight {pair_weight:?}: {walked} cases walked");
 }
 
 const PAIRINGS: [Pairing; 3] = [Pairing::TwoSlices, Pairing::ByLayer, Pairing::Numbered];
@@ -159,20 +165,20 @@ fn short_form<'a, T>(adapter: &str, variants: &'a [T]) -> &'a [T] {
     if is_slow(adapter) { &variants[..variants.len().div_ceil(2)] } else { variants }
 }
 
-/// Pairings and triplets of the short form, in which each occurs.
-const SHORT: [(Pairing, Triplets); 4] = [
-    (Pairing::TwoSlices, Triplets::Any),
-    (Pairing::ByLayer, Triplets::Off),
-    (Pairing::ByLayer, Triplets::Any),
-    (Pairing::Numbered, Triplets::Count),
+/// Pairings and pair_weight of the short form, in which each occurs.
+const SHORT: [(Pairing, PairWeight); 4] = [
+    (Pairing::TwoSlices, PairWeight::Any),
+    (Pairing::ByLayer, PairWeight::One),
+    (Pairing::ByLayer, PairWeight::Any),
+    (Pairing::Numbered, PairWeight::Count),
 ];
 
 #[test]
 fn stages_in_fixed_point() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        for &(pairing, triplets) in short_form(&adapter.name, &SHORT) {
-            check_variant::<f32, FixedPoint>(&gpu, Precision::F32, triplets, pairing);
+        for &(pairing, pair_weight) in short_form(&adapter.name, &SHORT) {
+            check_variant::<f32, FixedPoint>(&gpu, Precision::F32, pair_weight, pairing);
         }
     }
 }
@@ -183,8 +189,8 @@ fn stages_in_every_variant() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);
         for pairing in PAIRINGS {
-            for triplets in [Triplets::Off, Triplets::Any, Triplets::Count] {
-                let (config, options) = pairing_options(pairing, triplets);
+            for pair_weight in [PairWeight::One, PairWeight::Any, PairWeight::Count] {
+                let (config, options) = pairing_options(pairing, pair_weight);
                 let accurate = Config { extrapolation: Extrapolation::Accurate, ..config.clone() };
                 check_cases::<f32, FixedPoint>(&gpu, accurate, options.clone(), pairing, 1);
                 let one = [(false, false)];
@@ -199,10 +205,15 @@ fn stages_in_every_variant() {
                 }
             }
         }
-        let (config, options) = pairing_options(Pairing::Numbered, Triplets::Any);
-        let config = Config { weighting: Weighting::Pt, ..config };
-        check_cases::<f32, FixedPoint>(&gpu, config.clone(), options.clone(), Pairing::Numbered, 1);
-        check_cases::<f32, CompareExchange>(&gpu, config, options, Pairing::Numbered, 1);
+        for pairing in [Pairing::ByLayer, Pairing::Numbered] {
+            let (config, options) = pairing_options(pairing, PairWeight::Pt);
+            check_cases::<f32, FixedPoint>(&gpu, config.clone(), options.clone(), pairing, 1);
+            let config = hard_scatter(config);
+            check_cases::<f32, FixedPoint>(&gpu, config.clone(), options.clone(), pairing, 1);
+            if pairing == Pairing::Numbered {
+                check_cases::<f32, CompareExchange>(&gpu, config, options, pairing, 1);
+            }
+        }
     }
 }
 
@@ -222,7 +233,7 @@ fn rings_of_single_neighbours_are_gone_round_once() {
     let batches = [(Density::Low, ring(300)), (Density::High, ring(CellTile::FEW + 100))];
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        let (config, options) = pairing_options(Pairing::TwoSlices, Triplets::Off);
+        let (config, options) = pairing_options(Pairing::TwoSlices, PairWeight::One);
         let mut engine = build::<f32>(&gpu, &config, &options);
         for degrees in [360.0, 180.0, 120.0] {
             engine.take_case(&Case::new("", Config { phi_slice_deg: degrees, ..config.clone() }, Vec::new()));
@@ -240,8 +251,8 @@ fn rings_of_single_neighbours_are_gone_round_once() {
 fn stages_with_compact_spacepoints() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        for (pairing, triplets) in [(Pairing::TwoSlices, Triplets::Off), (Pairing::ByLayer, Triplets::Count)] {
-            check_encoded::<f32, FixedPoint>(&gpu, Precision::F32, triplets, pairing, Encoding::Compact);
+        for (pairing, pair_weight) in [(Pairing::TwoSlices, PairWeight::One), (Pairing::ByLayer, PairWeight::Count)] {
+            check_encoded::<f32, FixedPoint>(&gpu, Precision::F32, pair_weight, pairing, Encoding::Compact);
         }
     }
 }
@@ -250,8 +261,8 @@ fn stages_with_compact_spacepoints() {
 fn stages_by_compare_and_exchange() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        for &triplets in short_form(&adapter.name, &[Triplets::Off, Triplets::Any]) {
-            check_variant::<f32, CompareExchange>(&gpu, Precision::F32, triplets, Pairing::Numbered);
+        for &pair_weight in short_form(&adapter.name, &[PairWeight::One, PairWeight::Any]) {
+            check_variant::<f32, CompareExchange>(&gpu, Precision::F32, pair_weight, Pairing::Numbered);
         }
     }
 }
@@ -260,8 +271,8 @@ fn stages_by_compare_and_exchange() {
 fn stages_with_several_histograms() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        for (triplets, charge_aware) in [(Triplets::Any, true), (Triplets::Off, false)] {
-            let (config, options) = pairing_options(Pairing::ByLayer, triplets);
+        for (pair_weight, charge_aware) in [(PairWeight::Any, true), (PairWeight::One, false)] {
+            let (config, options) = pairing_options(Pairing::ByLayer, pair_weight);
             let config = Config { charge_aware, histogram_per_slice: true, ..config };
             check_configured::<f32, FixedPoint>(&gpu, config.clone(), options.clone(), Pairing::ByLayer);
         }
@@ -272,9 +283,8 @@ fn stages_with_several_histograms() {
 fn stages_weighted_by_pt() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        let (config, options) = pairing_options(Pairing::ByLayer, Triplets::Any);
-        let config = Config { weighting: Weighting::Pt, ..config };
-        check_configured::<f32, FixedPoint>(&gpu, config, options, Pairing::ByLayer);
+        let (config, options) = pairing_options(Pairing::ByLayer, PairWeight::Pt);
+        check_configured::<f32, FixedPoint>(&gpu, hard_scatter(config), options, Pairing::ByLayer);
     }
 }
 
@@ -282,8 +292,8 @@ fn stages_weighted_by_pt() {
 fn stages_with_accurate_extrapolation() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        for (pairing, triplets) in [(Pairing::TwoSlices, Triplets::Off), (Pairing::ByLayer, Triplets::Count)] {
-            let (config, options) = pairing_options(pairing, triplets);
+        for (pairing, pair_weight) in [(Pairing::TwoSlices, PairWeight::One), (Pairing::ByLayer, PairWeight::Count)] {
+            let (config, options) = pairing_options(pairing, pair_weight);
             let config = Config { extrapolation: Extrapolation::Accurate, ..config };
             check_configured::<f32, FixedPoint>(&gpu, config, options, pairing);
         }
@@ -295,16 +305,16 @@ fn stages_in_f64() {
     for adapter in on_adapters() {
         if adapter.shader_f64 {
             let gpu = open(&adapter);
-            check_variant::<f64, FixedPoint>(&gpu, Precision::F64, Triplets::Off, Pairing::TwoSlices);
-            check_variant::<f64, FixedPoint>(&gpu, Precision::F64, Triplets::Count, Pairing::ByLayer);
-            check_variant::<f64, CompareExchange>(&gpu, Precision::F64, Triplets::Any, Pairing::Numbered);
-            let (config, options) = pairing_options(Pairing::ByLayer, Triplets::Any);
+            check_variant::<f64, FixedPoint>(&gpu, Precision::F64, PairWeight::One, Pairing::TwoSlices);
+            check_variant::<f64, FixedPoint>(&gpu, Precision::F64, PairWeight::Count, Pairing::ByLayer);
+            check_variant::<f64, CompareExchange>(&gpu, Precision::F64, PairWeight::Any, Pairing::Numbered);
+            let (config, options) = pairing_options(Pairing::ByLayer, PairWeight::Any);
             let (extrapolation, precision) = (Extrapolation::Accurate, Precision::F64);
             let config = Config { extrapolation, charge_aware: true, histogram_per_slice: true, ..config };
             let options = EngineOptions { precision, ..options };
             check_configured::<f64, FixedPoint>(&gpu, config, options, Pairing::ByLayer);
-            let (pairing, triplets) = (Pairing::ByLayer, Triplets::Count);
-            check_encoded::<f64, FixedPoint>(&gpu, Precision::F64, triplets, pairing, Encoding::Compact);
+            let (pairing, pair_weight) = (Pairing::ByLayer, PairWeight::Count);
+            check_encoded::<f64, FixedPoint>(&gpu, Precision::F64, pair_weight, pairing, Encoding::Compact);
             continue;
         }
         eprintln!("{} has no f64: it must be refused", adapter.name);

@@ -4,8 +4,8 @@ use kernel_host::{Buffer, Readback};
 
 use super::*;
 use crate::engine::encoding::{DROPPED, Encode};
+use crate::engine::histogram::{HistogramPair, PAIR_PARTS};
 use crate::engine::records::RoiStatus;
-use crate::histogram::{HistogramPair, PAIR_PARTS};
 
 /// A sorted spacepoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +66,7 @@ impl<R: Real> TypedEngine<R> {
         self.shape.layers = self.search.layers() as u32;
         self.compact = self.compact.and_then(|_| Compact::new(&self.search));
         let cuts = R::cuts(self.search.triplet_cuts());
-        self.constants = ConstantBuffers::new(&self.gpu, cuts, &self.search.neighbours).expect("small buffers");
+        self.search_buffers = SearchBuffers::new(&self.gpu, cuts, &self.search.neighbours).expect("small buffers");
     }
 
     /// The answers of the whole engine.

@@ -4,9 +4,9 @@ use super::readback::{Readbacks, SortedPoint};
 use kernel_host::AdapterKind;
 
 use super::*;
+use crate::engine::histogram::{HistogramPair, ZSum};
 use crate::engine::twin;
 use crate::engine::twin::slice_spacepoints::SlicedSpacepoints;
-use crate::histogram::{HistogramPair, ZSum};
 
 /// The twin's sorted spacepoints.
 fn sorted_by_twin<R: Real>(sliced: &SlicedSpacepoints<R>) -> Vec<SortedPoint<R>> {
@@ -92,7 +92,7 @@ enum Closeness {
 }
 
 impl Closeness {
-    fn of<R: Real>(engine: &TypedEngine<R>, plan: &RoiPlan) -> Self {
+    fn new<R: Real>(engine: &TypedEngine<R>, plan: &RoiPlan) -> Self {
         let most_mm = plan.bins.z_min.abs().max(plan.bins.z_max.abs());
         let few_steps = most_mm / plan.bins.width * 1024.0 < 4_194_304.0;
         match engine.search.config.extrapolation {
@@ -147,7 +147,7 @@ fn check_find_z<Z: Compare>(
 /// Retries take the more rounds the busier the machine is; numbered pairs take many for a histogram
 /// of each slice.
 fn is_cut<R: Real, Z: Compare>(gpu: &Gpu, stages: &Readbacks<R>, i: usize) -> bool {
-    /// `STATUS_UNFINISHED` in `shaders/types.wgsl`.
+    /// `STATUS_UNFINISHED` in `shaders/shared/types.wgsl`.
     const UNFINISHED: u32 = 4;
     let is_long = stages.part.variant.pairing == Pairing::Numbered && stages.part.variant.several;
     let may_be_cut = is_long || Z::ACCUMULATE == Accumulate::CompareExchange;
@@ -217,7 +217,7 @@ fn check_rows<R: Real, Z: Compare>(
         let slices = first..first.saturating_add(each).min(plan.slices);
         let wanted = twin::find_z::find_z::<R, Z>(search, plan, sliced, slices);
         let place = format!("{place}: find_z, group {group}");
-        check_find_z::<Z>(&place, found, &wanted, plan, Closeness::of(engine, plan));
+        check_find_z::<Z>(&place, found, &wanted, plan, Closeness::new(engine, plan));
     }
 }
 
@@ -232,7 +232,7 @@ fn check_totals<R: Real, Z: Compare>(
     let (search, (plan, _)) = (&engine.search, &gpu.planned[i]);
     let wanted = twin::find_z::find_z::<R, Z>(search, plan, sliced, 0..plan.slices);
     let total = gpu.total(i);
-    check_find_z::<Z>(&format!("{place}: find_z, all rows"), &total, &wanted, plan, Closeness::of(engine, plan));
+    check_find_z::<Z>(&format!("{place}: find_z, all rows"), &total, &wanted, plan, Closeness::new(engine, plan));
 
     let mut wanted = gpu.own(&gpu.beyond, i);
     let overflow = twin::sum_histos::sum_histos::<Z>(&gpu.rows(i), &mut wanted);

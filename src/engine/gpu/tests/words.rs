@@ -23,7 +23,7 @@ fn leavings_in_buffers_change_nothing() {
         for (pairing, accumulate) in
             [(Pairing::ByLayer, Accumulate::Fixed), (Pairing::Numbered, Accumulate::CompareExchange)]
         {
-            let (config, options) = pairing_options(pairing, Triplets::Off);
+            let (config, options) = pairing_options(pairing, PairWeight::One);
             let options = EngineOptions { thesis: ThesisOptions { accumulate, ..options.thesis }, ..options };
             let mut engine = build::<f32>(&gpu, &Config { peaks: 3, ..config }, &options);
             let place = format!("{}, {pairing:?}, {accumulate:?}", adapter.name);
@@ -60,7 +60,7 @@ fn leavings_in_buffers_change_nothing() {
 fn sums_of_rows_that_overflow_are_reported() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        let (config, options) = pairing_options(Pairing::Numbered, Triplets::Off);
+        let (config, options) = pairing_options(Pairing::Numbered, PairWeight::One);
         let config = Config { z_bin_mm: 4.0, ..config };
         let accumulate = Accumulate::CompareExchange;
         let mut engine = build::<f32>(
@@ -132,7 +132,7 @@ fn backgrounds_beyond_a_word_are_the_twins() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);
         for (case, several, config) in &cases {
-            let (pairs, options) = pairing_options(Pairing::ByLayer, Triplets::Off);
+            let (pairs, options) = pairing_options(Pairing::ByLayer, PairWeight::One);
             let (neighbours, first_layers) = (pairs.neighbours, pairs.first_layers);
             let config = Config { neighbours, first_layers, peaks: 2, ..config.clone() };
             let mut engine = build::<f32>(&gpu, &config, &options);
@@ -165,23 +165,29 @@ fn clusters_of_any_pairs_are_the_twins() {
     let rng = &mut fastrand::Rng::with_seed(55);
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        let (config, options) = pairing_options(Pairing::ByLayer, Triplets::Any);
-        let config = Config { weighting: Weighting::Pt, z_bin_mm: 16.0, peaks: 8, ..config };
-        let mut engine = build::<f32>(&gpu, &config, &options);
-        for round in 0..60 {
-            let place = format!("{}, round {round}", adapter.name);
-            let most = [2, 3, 40][round % 3];
-            let stages = engine.stages_with(&no_pair(), |moment, workspace, layout| {
-                if moment == Moment::AfterFindZ {
-                    let words: Vec<u32> = (0..layout.total_words()).map(|_| rng.u32(0..most)).collect();
-                    workspace.totals.write(&gpu, &words)?;
-                    workspace.histograms.write(&gpu, &vec![0; layout.row_words()])?;
-                }
-                Ok(())
-            });
-            let stages = stages.unwrap_or_else(|error| panic!("{place}: {error}"));
-            assert!(stages.peaks(0).iter().any(|peak| peak.cluster.weight > 0), "{place}");
-            check_peaks(&place, &engine, &stages, 0);
+        let (config, options) = pairing_options(Pairing::ByLayer, PairWeight::Pt);
+        let (directions, densest) = (Ranking::Directions, ZEstimate::Densest);
+        for (ranking, z_estimate, rounds) in
+            [(directions, densest, 60), (Ranking::Entries, densest, 6), (directions, ZEstimate::Mean, 6)]
+        {
+            let config = Config { ranking, z_estimate, z_bin_mm: 16.0, peaks: 8, ..config.clone() };
+            let mut engine = build::<f32>(&gpu, &config, &options);
+            for round in 0..rounds {
+                let place = format!("{}, {ranking}, {z_estimate}, round {round}", adapter.name);
+                let most = [2, 3, 40][round % 3];
+                let stages = engine.stages_with(&no_pair(), |moment, workspace, layout| {
+                    if moment == Moment::AfterFindZ {
+                        let words: Vec<u32> = (0..layout.total_words()).map(|_| rng.u32(0..most)).collect();
+                        workspace.totals.write(&gpu, &words)?;
+                        workspace.histograms.write(&gpu, &vec![0; layout.row_words()])?;
+                    }
+                    Ok(())
+                });
+                let stages = stages.unwrap_or_else(|error| panic!("{place}: {error}"));
+                let has_cluster = stages.peaks(0).iter().any(|peak| peak.cluster.weight > 0);
+                assert_eq!(has_cluster, z_estimate == ZEstimate::Densest, "{place}");
+                check_peaks(&place, &engine, &stages, 0);
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
 // Row sums of a prism's matrix of M + S. Columns are summed first, so gradients cancel exactly,
 // before they are multiplied. Swapped with lumped/entries.wgsl.
-// workgroup memory: none
 // Needs: columns, accumulate, real; of the kernel NODES, POINTS, gradient, node_of, own_prism.
 
 @compute @workgroup_size(WORKGROUP_SIZE)

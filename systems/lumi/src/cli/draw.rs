@@ -34,9 +34,9 @@ impl Points {
         let y = widened(self.points.iter().flat_map(|point| [point.interval.0, point.interval.1]));
         let (x, y) = (Axis::new(self.x, x.0, x.1), Axis::new(self.y, y.0, y.1).with_headroom());
         let mut panel = Panel::new("points", x, y);
-        panel.layers.push(Layer::Points(self.points, Marker::of(0)));
+        panel.layers.push(Layer::Points(self.points, Marker::numbered(0)));
         let mut figure = Figure::new("", panel);
-        figure.legend.push(Entry::new(Key::Marker(Marker::of(0)), self.caption));
+        figure.legend.push(Entry::new(Key::Marker(Marker::numbered(0)), self.caption));
         figure
     }
 }
@@ -51,8 +51,8 @@ impl Bars<'_> {
         panel.layers.push(Layer::Steps {
             edges: (0..=bins).map(|bin| self.from + bin as f64 * width).collect(),
             heights: self.counts.iter().map(|&count| count as f64).collect(),
-            line: Some(Line::solid(Colour::of(0), 1.5)),
-            fill: Some(Colour::of(0).with_alpha(0.4)),
+            line: Some(Line::solid(Colour::numbered(0), 1.5)),
+            fill: Some(Colour::numbered(0).with_alpha(0.4)),
         });
         Figure::new(format!("{} events", self.counts.iter().sum::<u64>()), panel)
     }

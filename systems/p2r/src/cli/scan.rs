@@ -143,9 +143,9 @@ fn figure(title: String, x: String, lines: &[(String, Vec<(f64, f64)>)]) -> Figu
     let mut panel = Panel::new("scan", Axis::new(x, across.0, across.1).log(), y);
     for (number, (name, line)) in lines.iter().enumerate() {
         let points = line.iter().map(|&(x, y)| Point::new(x, y)).collect();
-        panel.layers.push(Layer::Line(line.clone(), Line::of(number)));
-        panel.layers.push(Layer::Points(points, Marker::of(number)));
-        panel.legend.push(Entry::new(Key::Both(Marker::of(number), Line::of(number)), name.clone()));
+        panel.layers.push(Layer::Line(line.clone(), Line::numbered(number)));
+        panel.layers.push(Layer::Points(points, Marker::numbered(number)));
+        panel.legend.push(Entry::new(Key::Both(Marker::numbered(number), Line::numbered(number)), name.clone()));
     }
     Figure::new(title, panel)
 }

@@ -1,6 +1,5 @@
 // Sums of subgroups, whatever their sizes, and these in workgroup memory.
 // The device has SUBGROUP.
-// workgroup memory: 32 bytes
 
 var<workgroup> wg_sums: array<atomic<u32>, 8>;
 

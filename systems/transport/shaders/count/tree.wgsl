@@ -1,6 +1,5 @@
 // Sums of threads by halves.
 // THREADS is a power of two.
-// workgroup memory: 32 THREADS bytes
 // Needs: of the kernel THREADS.
 
 var<workgroup> wg_low: array<vec4<u32>, THREADS>;

@@ -1,6 +1,5 @@
 // Each element is added to its class in workgroup memory, and their sums at the end: for more
 // classes than a thread can keep.
-// workgroup memory: 4 CLASSES bytes
 // Needs: of the kernel CLASSES, THREADS, counts.
 
 var<workgroup> wg_counts: array<atomic<u32>, CLASSES>;

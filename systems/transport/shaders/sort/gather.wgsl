@@ -2,7 +2,6 @@
 // in:   size (at SIZE_AT: how many), order, before
 // out:  after
 // grid: a thread a group, in rows
-// workgroup memory: none
 
 override THREADS: u32 = 256u;
 override SIZE_AT: u32 = 0u;

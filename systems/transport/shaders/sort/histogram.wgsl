@@ -3,7 +3,6 @@
 // out:  digits, tile_counts (of digit 0 of each tile, then of digit 1, ...), status (as in
 //       count.wgsl)
 // grid: a workgroup a tile, in rows; those beyond the last do nothing
-// workgroup memory: 16 THREADS bytes. THREADS is a power of two.
 // Needs: sort.
 
 @group(0) @binding(2) var<storage, read> keys: array<vec4<u32>>;

@@ -4,7 +4,6 @@
 // out:  tile_counts, totals (of digits); bounds (after the counts, how many elements are of the
 //       classes before)
 // grid: scan: a workgroup a digit; offsets: one
-// workgroup memory: 8 SCANNING bytes
 // Needs: sort.
 
 @group(0) @binding(2) var<storage, read_write> tile_counts: array<vec4<u32>>;

@@ -3,7 +3,6 @@
 // in:   settings, size, digits, tile_counts (sums), totals; what `put` reads
 // out:  what `put` writes
 // grid: a workgroup a tile, in rows; those beyond the last do nothing
-// workgroup memory: 33 THREADS + 32 bytes
 // Needs: sort, and sort/alone, sort/moved or sort/carried.
 
 @group(0) @binding(2) var<storage, read> digits: array<u32>;

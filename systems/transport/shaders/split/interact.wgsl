@@ -2,7 +2,6 @@
 // in:   params, tracks, tables, order (slots by class), counters, vacancies
 // out:  tracks, counters, deposits, vacancies
 // grid: a thread a track, in rows
-// workgroup memory: that of finish
 // Needs: types, tracks, finish.
 
 @group(0) @binding(8) var<storage, read> order: array<u32>;

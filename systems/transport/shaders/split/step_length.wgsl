@@ -2,7 +2,6 @@
 // in:   params, tracks, tables, a field, counters
 // out:  tracks, classes (of each slot: what interactions are sorted by)
 // grid: a thread a slot, in rows
-// workgroup memory: none
 // Needs: types, tracks, cells, sort_by, step_length.
 
 @group(0) @binding(5) var<storage, read_write> classes: array<u32>;
