@@ -47,15 +47,15 @@ fn window_sum(row: u32, left: u32) -> u32 {
 // The highest digits of the sum of the window that is `lowest` from below, of the passes so far.
 fn digits_so_far(index: u32, lowest: u32, passes: u32) -> u32 {
     var found = 0u;
-    var rank = lowest;
+    var rest = lowest;
     for (var pass_ = 0u; pass_ < passes; pass_++) {
         var digit = 0u;
         for (; digit < 63u; digit++) {
             let count = atomicLoad(&sums[index].digits[64u * pass_ + digit]);
-            if rank <= count {
+            if rest <= count {
                 break;
             }
-            rank -= count;
+            rest -= count;
         }
         found = (found << DIGIT_BITS) | digit;
     }

@@ -93,10 +93,11 @@ impl ZFinderBuilder {
         self
     }
 
-    /// CPU: sets the number of threads. With one thread, the caller's thread computes. By default,
-    /// the engine uses the rayon pool of the caller, or the global one with a thread a core
-    /// (`RAYON_NUM_THREADS` overrides it). Answers are bit-identical for any number of threads,
-    /// except with [`Accumulate::CompareExchange`](crate::thesis::Accumulate::CompareExchange).
+    /// CPU: sets the number of threads. With one thread, or with as many callers as threads, the
+    /// callers' own threads compute. By default, the engine uses the rayon pool of the caller, or
+    /// the global one with a thread a core (`RAYON_NUM_THREADS` overrides it). Answers are
+    /// bit-identical for any number of threads, except with
+    /// [`Accumulate::CompareExchange`](crate::thesis::Accumulate::CompareExchange).
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.options.threads = Some(threads);
         self

@@ -1,7 +1,6 @@
 //! Opens the device with limits for compute, and returns its errors as values.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use naga::valid::Capabilities;
 
@@ -9,7 +8,7 @@ use crate::built::BuiltKernels;
 use crate::error::Error;
 use crate::memory::Memory;
 use crate::poll::{Poller, Submission, first_error, look_whether_lost};
-use crate::status::{Caught, Status};
+use crate::status::{Caught, Status, lock};
 use crate::summary::AdapterSummary;
 
 /// An open device and its queue. Clones are cheap, and share the device and its built kernels.
@@ -36,7 +35,8 @@ struct Inner {
     features: wgpu::Features,
     status: Arc<Status>,
     poller: Poller,
-    submissions: AtomicU64,
+    /// Number of submissions. Held while one is made, so that numbers have the order of the queue.
+    submissions: Mutex<u64>,
     memory: Arc<Memory>,
     built_kernels: BuiltKernels,
 }
@@ -95,7 +95,7 @@ impl Gpu {
                 summary,
                 status,
                 poller,
-                submissions: AtomicU64::new(0),
+                submissions: Mutex::new(0),
                 memory: Arc::default(),
                 built_kernels: BuiltKernels::default(),
             }),
@@ -169,12 +169,18 @@ impl Gpu {
     /// commands, or (once) for an earlier call on the device whose error nobody received.
     pub fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<Submission, Error> {
         self.inner.status.check()?;
-        let index = self
-            .catch(|| self.inner.queue.submit([encoder.finish()]))
+        let submit = || {
+            let commands = encoder.finish();
+            let mut submissions = lock(&self.inner.submissions);
+            let index = self.inner.queue.submit([commands]);
+            *submissions += 1;
+            Submission { index, sequence: *submissions - 1 }
+        };
+        let submission = self
+            .catch(submit)
             .map_err(|caught| caught.into_error("a submission", 0, |message| Error::Validation { message }))?;
         self.inner.status.check()?;
-        let sequence = self.inner.submissions.fetch_add(1, Ordering::Relaxed);
-        Ok(Submission { index, sequence })
+        Ok(submission)
     }
 
     pub(crate) fn status(&self) -> &Status {

@@ -72,8 +72,8 @@
 //!   [`Kernel`].
 //! - `buffer`, `upload`, `allocation`, `memory`, `pool`: device memory, [`Buffer`], [`Readback`]
 //!   and [`Pool`].
-//! - `poll`, `map_wait`, `wait`, `status`: submissions, waiting, and errors that the device reports
-//!   later.
+//! - `poll`, `map_wait`, `wait_queue`, `wait`, `status`: submissions, waiting, and errors that the
+//!   device reports later.
 //! - `timer`, `bandwidth`: times of passes, and the bandwidth of memory.
 //! - `error`, `precision`, `host_memory`: shared values; `testing`, `translate`: support for tests.
 
@@ -106,6 +106,8 @@ mod timer;
 mod translate;
 mod upload;
 mod wait;
+#[cfg(not(target_arch = "wasm32"))]
+mod wait_queue;
 
 pub use adapter::{AdapterChoice, adapters, adapters_async};
 pub use bandwidth::{BusBandwidth, bus_bandwidth, read_bandwidth};

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use crate::error::Error;
 use crate::gpu::Gpu;
-use crate::poll::{MapOutcome, SLICE, poll, wait_for};
+use crate::poll::{MapOutcome, SLICE, poll, wait_for_all};
 use crate::status::lock;
 
 impl MapOutcome {
@@ -43,6 +43,6 @@ impl Gpu {
 
     /// Blocks until all work submitted so far is done.
     fn wait_for_all(&self) -> Result<(), Error> {
-        wait_for(self.device(), self.status(), None)
+        wait_for_all(self.device(), self.status())
     }
 }

@@ -15,6 +15,7 @@ use futures_intrusive::channel::shared::OneshotSender;
 
 use crate::error::Error;
 use crate::status::{Status, lock};
+use crate::wait_queue::WaitQueue;
 
 /// Whether memory that the device has read can be mapped again while the caller waits.
 pub(crate) const REMAPS: bool = true;
@@ -73,7 +74,7 @@ pub(crate) fn first_error<F: Future<Output = Option<wgpu::Error>>>(
 #[derive(Clone, Debug)]
 pub struct Submission {
     pub(crate) index: wgpu::SubmissionIndex,
-    /// wgpu's index has no readable order; this number has.
+    /// The submission's number, in the order of submissions: wgpu's index has no readable order.
     pub(crate) sequence: u64,
 }
 
@@ -168,12 +169,9 @@ pub(crate) fn is_done_within(
     Ok(false)
 }
 
-pub(crate) fn wait_for(
-    device: &wgpu::Device,
-    status: &Status,
-    index: Option<&wgpu::SubmissionIndex>,
-) -> Result<(), Error> {
-    while !is_done(device, status, index, SLICE)? {}
+/// Waits for everything that is submitted by now.
+pub(crate) fn wait_for_all(device: &wgpu::Device, status: &Status) -> Result<(), Error> {
+    while !is_done(device, status, None, SLICE)? {}
     Ok(())
 }
 
@@ -210,12 +208,14 @@ impl std::fmt::Debug for Job {
     }
 }
 
-/// The thread that waits on behalf of futures. It starts with the first future, sleeps without one,
-/// and ends with the [`Gpu`].
+/// Threads that wait for submissions, and the thread that waits on behalf of futures. This thread
+/// starts with the first future, sleeps without one, and ends with the [`Gpu`].
 #[derive(Debug)]
 pub(crate) struct Poller {
     shared: Arc<PollerState>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// Threads that wait for themselves.
+    queue: WaitQueue<wgpu::SubmissionIndex>,
 }
 
 #[derive(Debug)]
@@ -237,7 +237,16 @@ impl Poller {
         Self {
             shared: Arc::new(PollerState { device, status, jobs: Mutex::default(), changed: Condvar::new() }),
             thread: Mutex::default(),
+            queue: WaitQueue::default(),
         }
+    }
+
+    /// Blocks until a submission is done.
+    pub(crate) fn wait(&self, submission: &Submission) -> Result<(), Error> {
+        let PollerState { device, status, .. } = &*self.shared;
+        let is_done = |index: &wgpu::SubmissionIndex| is_done(device, status, Some(index), SLICE);
+        self.queue.wait((submission.sequence, &submission.index), is_done)?;
+        status.check()
     }
 
     pub(crate) fn request(&self, job: Job) {

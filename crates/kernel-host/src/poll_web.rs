@@ -124,11 +124,7 @@ pub(crate) fn is_done_within(
     Ok(false)
 }
 
-pub(crate) fn wait_for(
-    _device: &wgpu::Device,
-    _status: &Status,
-    _index: Option<&wgpu::SubmissionIndex>,
-) -> Result<(), Error> {
+pub(crate) fn wait_for_all(_device: &wgpu::Device, _status: &Status) -> Result<(), Error> {
     Err(Error::CannotWait)
 }
 
@@ -160,6 +156,11 @@ pub(crate) struct Poller {
 impl Poller {
     pub(crate) fn new(_device: wgpu::Device, queue: wgpu::Queue, status: Arc<Status>) -> Self {
         Self { queue, status }
+    }
+
+    /// A page cannot wait.
+    pub(crate) fn wait(&self, _submission: &Submission) -> Result<(), Error> {
+        Err(Error::CannotWait)
     }
 
     pub(crate) fn request(&self, job: Job) {

@@ -8,16 +8,17 @@ use futures_intrusive::channel::shared::oneshot_channel;
 
 use crate::error::Error;
 use crate::gpu::Gpu;
-use crate::poll::{Job, Submission, is_done_within, wait_for};
+use crate::poll::{Job, Submission, is_done_within};
 
 impl Gpu {
-    /// Blocks until `submission` is done.
+    /// Blocks until `submission` is done. Of several threads that wait, one waits in the driver and
+    /// wakes the others.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] if the device is or goes away; [`Error::Validation`] or
     /// [`Error::OutOfMemory`] for an earlier call on the device whose error nobody took.
     pub fn wait(&self, submission: &Submission) -> Result<(), Error> {
-        wait_for(self.device(), self.status(), Some(&submission.index))
+        self.poller().wait(submission)
     }
 
     /// [`Gpu::wait`] that first asks again and again for as long as `spin`: on a fast device this

@@ -1,4 +1,4 @@
-// The weight of a pair: the number of third spacepoints that confirm it, at most MOST_WEIGHT.
+// The weight of a pair: the number of third spacepoints that confirm it, or 1 if any does.
 
 #import shared::real
 #import shared::types
@@ -7,11 +7,12 @@
 #import find_z::tracks
 #import kernel::{beside, cuts, points}
 
-override MOST_WEIGHT: u32 = 1;
+// 1: the number; 0: 1 if any does.
+override COUNTS_ALL: u32 = 0;
 
 // Whether pairs are counted beside weights.
 fn counts_pairs() -> bool {
-    return MOST_WEIGHT != 1u;
+    return COUNTS_ALL != 0u;
 }
 
 fn weigh_pair(a: u32, b: u32, z12: real) -> u32 {
@@ -29,7 +30,7 @@ fn weigh_pair(a: u32, b: u32, z12: real) -> u32 {
             // The cut on z comes first: it needs no azimuth, and rejects most candidates.
             if abs(extrapolate(b, points[b], c, points[c]) - z12) <= cuts.dz && bend_alike(inner, bend_from_first(b, c)) {
                 found += 1u;
-                if found == MOST_WEIGHT {
+                if !counts_pairs() {
                     return found;
                 }
             }

@@ -1,4 +1,4 @@
-//! Fills nHisto and zHisto with the z12 of every pair whose inner spacepoint lies in a group of
+//! Fills nHisto and zHisto with the z12 of every pair whose outer spacepoint lies in a group of
 //! slices: `shaders/find_z/find_z.wgsl` in vectors.
 //!
 //! The inner spacepoints of the first layers lie in the order of their slices. Each outer
@@ -46,7 +46,7 @@ impl<R: Lanes> Default for FindZBuffers<R> {
     }
 }
 
-/// Fills `to.histogram` with the pairs whose inner spacepoint lies in `slices`.
+/// Fills `to.histogram` with the pairs whose outer spacepoint lies in `slices`.
 pub(crate) fn find_z<R: Lanes>(
     search: &Search,
     plan: &RoiPlan,
@@ -151,7 +151,7 @@ impl<R: Lanes> FindZCall<'_, R> {
         let most = filled[outer_layers.clone()].iter().flat_map(|&b| inner_layers(b).map(move |a| reach(a, b))).max();
         let most = most.unwrap_or_default();
         let Some((&innermost, &last_inner)) = first_layers.first().zip(first_layers.last()) else { return };
-        to.inner.fill(simd, sliced, innermost..=last_inner, slices, plan.ring, most, !PLAIN || ACCURATE);
+        to.inner.fill(simd, sliced, innermost..=last_inner, plan.ring, most, !PLAIN || ACCURATE);
         if triplets {
             to.thirds.index.fill(simd, self, filled);
         }
@@ -165,6 +165,8 @@ impl<R: Lanes> FindZCall<'_, R> {
             to.reaches.clear();
             inner_layers(layer_b).for_each(|layer_a| to.reaches.put(layer_a, reach(layer_a, layer_b), plan));
             let all = sliced.of_layer(layer_b);
+            let [first, end] = [slices.start, slices.end].map(|slice| all.partition_point(|b| b.slice < slice));
+            let all = &all[first..end];
             let (Some(first), Some(last)) = (all.first(), all.last()) else { continue };
             let of_layer = first.slice..=last.slice;
             to.inner.set_reach(simd, sliced, of_layer.clone(), &to.reaches);

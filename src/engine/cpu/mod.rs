@@ -15,6 +15,7 @@ mod tests;
 mod thirds;
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::ThreadPool;
@@ -45,6 +46,8 @@ pub(crate) struct CpuEngine {
     compact: Option<Compact>,
     memory: WorkspacesByPrecision,
     threads: Threads,
+    /// Calls in progress.
+    callers: AtomicUsize,
     /// Results of the pieces of a batch, reused.
     idle_pieces: Mutex<Vec<Vec<Results>>>,
 }
@@ -92,6 +95,7 @@ impl CpuEngine {
             compact,
             memory,
             threads,
+            callers: AtomicUsize::new(0),
             idle_pieces: Mutex::default(),
         })
     }
@@ -126,15 +130,40 @@ impl CpuEngine {
         }
     }
 
-    /// Answers by the threads of the pool, or by the caller's alone where that is of one. Appends
-    /// the answers to `results`.
+    /// Returns the threads that each call in progress may use.
+    fn share(&self) -> usize {
+        self.threads() / self.callers.load(Ordering::Relaxed).max(1)
+    }
+
+    fn has_idle_threads(&self) -> bool {
+        self.callers.load(Ordering::Relaxed) < self.threads()
+    }
+
+    /// Searches on the thread of the caller. Threads of the pool help while there are fewer callers
+    /// than threads. Appends the answers to `results`.
     pub(crate) fn find_batch(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
+        self.callers.fetch_add(1, Ordering::Relaxed);
+        let found = self.find_rois(batch, results);
+        self.callers.fetch_sub(1, Ordering::Relaxed);
+        found
+    }
+
+    fn find_rois(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
+        for (i, roi) in batch.iter().enumerate() {
+            // Other callers come and go: idle threads are looked for before each RoI.
+            if self.has_idle_threads() && i + 1 < batch.len() {
+                return self.find_in_pieces(batch.rois(i..batch.len()), results);
+            }
+            self.find(roi, self.share(), results)?;
+        }
+        Ok(())
+    }
+
+    /// Searches several RoIs with the threads of the pool.
+    fn find_in_pieces(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         let threads = self.threads();
         // Where there are fewer RoIs than threads, threads share RoIs.
-        let helpers = threads / batch.len().max(1);
-        if threads == 1 || batch.len() <= 1 {
-            return batch.iter().try_for_each(|roi| self.find(roi, helpers, results));
-        }
+        let helpers = self.share() / batch.len();
         let each = batch.len().div_ceil(PIECES * threads);
         let mut pieces = self.lock_idle_pieces().pop().unwrap_or_default();
         let count = batch.len().div_ceil(each);
@@ -223,8 +252,9 @@ impl CpuEngine {
         if self.search.config.pair_weight == PairWeight::One { 2048 } else { 512 }
     }
 
-    /// Runs the four stages on one RoI, and calls `take_peak` with peaks while it wants more.
-    /// Returns whether counts overflowed, in which case no peak is valid.
+    /// Runs the four stages on one RoI, with threads that share the outer spacepoints, and calls
+    /// `take_peak` with peaks while it wants more. Returns whether counts overflowed, in which case
+    /// no peak is valid.
     fn search_roi<R: Lanes>(
         &self,
         plan: &RoiPlan,

@@ -328,16 +328,14 @@ impl<R: Lanes> SliceIndex<R> {
     /// The origin of distances, in slices from the slice itself.
     pub(crate) const BESIDE: f64 = 0.25;
 
-    /// Takes the spacepoints of `layers` that lie in the slices `within`, with their azimuths if
-    /// `phi`. No partner is more than `most` slices away.
-    #[expect(clippy::too_many_arguments, reason = "the selection of spacepoints and of columns")]
+    /// Takes the spacepoints of `layers`, with their azimuths if `phi`. No partner is more than
+    /// `most` slices away.
     #[inline(always)]
     pub(crate) fn fill<S: Simd>(
         &mut self,
         simd: S,
         sliced: &SlicedSpacepoints<R>,
         layers: RangeInclusive<usize>,
-        within: &Range<u32>,
         ring: bool,
         most: u32,
         phi: bool,
@@ -349,7 +347,7 @@ impl<R: Lanes> SliceIndex<R> {
             column.resize(room.max(column.len()), R::from_f64(0.0));
         }
         let (margin, end) = (self.margin, self.slices);
-        self.whole = !ring && *within == (0..end) && sliced.filled().iter().all(|layer| layers.contains(layer));
+        self.whole = !ring && sliced.filled().iter().all(|layer| layers.contains(layer));
         if self.whole {
             self.taken = sliced.count_kept();
             // The margins on both sides are empty.
@@ -367,11 +365,11 @@ impl<R: Lanes> SliceIndex<R> {
         self.begins.clear();
         self.begins.resize(if ring { 0 } else { margin as usize }, 0);
         if ring {
-            self.take(simd, sliced, &layers, end - margin..end, within, -1, phi);
+            self.take(simd, sliced, &layers, end - margin..end, -1, phi);
         }
-        self.take(simd, sliced, &layers, 0..end, within, 0, phi);
+        self.take(simd, sliced, &layers, 0..end, 0, phi);
         if ring {
-            self.take(simd, sliced, &layers, 0..margin, within, 1, phi);
+            self.take(simd, sliced, &layers, 0..margin, 1, phi);
         }
         // Any numbers will do, because nothing reaches there.
         let taken = self.taken;
@@ -400,9 +398,7 @@ impl<R: Lanes> SliceIndex<R> {
         self.begins[next..].fill(taken as u32);
     }
 
-    /// Takes the spacepoints that lie in `slices` and in `within`, shifted by `times` turns of the
-    /// ring.
-    #[expect(clippy::too_many_arguments, reason = "the selection of spacepoints and of columns")]
+    /// Takes the spacepoints that lie in `slices`, shifted by `times` turns of the ring.
     #[inline(always)]
     fn take<S: Simd>(
         &mut self,
@@ -410,13 +406,10 @@ impl<R: Lanes> SliceIndex<R> {
         sliced: &SlicedSpacepoints<R>,
         layers: &RangeInclusive<usize>,
         slices: Range<u32>,
-        within: &Range<u32>,
         times: i32,
         phi: bool,
     ) {
-        let begin = |slice: u32| sliced.begins[slice as usize] as usize;
-        let first = begin(within.start.clamp(slices.start, slices.end));
-        let end = begin(within.end.clamp(slices.start, slices.end)).max(first);
+        let [first, end] = [slices.start, slices.end].map(|slice| sliced.begins[slice as usize] as usize);
         let turn = R::from_f64(f64::from(times) * TAU);
         let (lanes, turns) = (R::count::<S>(), R::splat(simd, turn));
         let shift = R::splat(simd, R::from_f64(f64::from(times) * f64::from(self.slices)));

@@ -173,8 +173,7 @@ impl<R: Lanes> ThirdIndex<R> {
             let first = first.unwrap_or(filled.len());
             // The set may be empty. For few spacepoints, leaving some out costs more than it saves.
             let layers = if sets == 1 { 0 } else { filled.get(first).copied().unwrap_or(MAX_LAYERS) }..=MAX_LAYERS;
-            let slices = 0..plan.slices;
-            self.sets[set].fill(simd, call.sliced, layers, &slices, plan.ring, most.unwrap_or_default(), true);
+            self.sets[set].fill(simd, call.sliced, layers, plan.ring, most.unwrap_or_default(), true);
             self.first_of_set[set] = first;
         }
         self.first_of_set[sets..].fill(usize::MAX);

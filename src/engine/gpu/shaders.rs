@@ -160,7 +160,7 @@ impl Variant {
         let mut constants = [self.cell_constants(), self.sum_histos_constants()].concat();
         constants.push(("ACCURATE", f64::from(self.extrapolation == Extrapolation::Accurate)));
         if self.pair_weight == PairWeight::Count {
-            constants.push(("MOST_WEIGHT", f64::from(u32::MAX)));
+            constants.push(("COUNTS_ALL", 1.0));
         }
         if self.pair_weight == PairWeight::Pt {
             constants.extend([

@@ -52,6 +52,8 @@ pub(super) struct MeasuredCase<'a> {
     /// Number of batches of a stream.
     pub(super) in_flight: usize,
     pub(super) stream_rois: &'a [usize],
+    /// Most threads that search one RoI each at once.
+    pub(super) cores: usize,
     /// Whether the same RoIs must give the same bits.
     pub(super) exact: bool,
     pub(super) say: &'a (dyn Fn(&str) + Sync),
@@ -85,6 +87,7 @@ impl MeasuredCase<'_> {
             end_to_end: None,
             resident: None,
             latency: None,
+            callers: Vec::new(),
             one_core: None,
             kernels: Vec::new(),
             transfer: None,
@@ -106,6 +109,8 @@ impl MeasuredCase<'_> {
         let rate = rates.into_iter().flatten().map(|rate| rate.roi_per_s).max_by(f64::total_cmp);
         (self.say)("latency");
         measured.latency = self.latency(&mut checked)?;
+        (self.say)("callers");
+        measured.callers = self.callers(self.cores, &mut checked)?;
         measured.check = Some(checked);
         if let Some(rate) = rate.filter(|_| self.engine == EngineName::Gpu) {
             (self.say)("on the device");

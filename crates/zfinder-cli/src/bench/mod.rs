@@ -8,6 +8,7 @@
     reason = "shared with the laboratory's command, and with no other program"
 )]
 
+mod callers;
 pub mod check;
 mod flow;
 mod gpus;
@@ -304,6 +305,7 @@ impl Bench {
         let quarter = if self.quick { 4 } else { 1 };
         let check = self.check.map_or(if sample.is_busy() { 16 } else { 64 } / quarter, NonZeroUsize::get);
         let stream_rois: Vec<usize> = self.stream_rois.iter().copied().map(NonZeroUsize::get).collect();
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let mut results = Vec::new();
         for case in or_all(&self.case) {
             let config = case.config();
@@ -339,6 +341,7 @@ impl Bench {
                     seconds: settings.seconds,
                     in_flight: settings.in_flight,
                     stream_rois: &stream_rois,
+                    cores,
                     exact: self.accumulate() == Accumulate::Fixed,
                     say: &|step| bar.set_message(format!("{place}, {name}: {step}")),
                 };

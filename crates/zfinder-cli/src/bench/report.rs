@@ -102,6 +102,7 @@ pub struct CaseReport {
     pub end_to_end: Option<Rate>,
     pub resident: Option<Rate>,
     pub latency: Option<Latency>,
+    pub callers: Vec<CallerRate>,
     pub one_core: Option<OneCore>,
     pub kernels: Vec<KernelTime>,
     pub transfer: Option<Transfer>,
@@ -145,6 +146,13 @@ impl Rate {
             fastest_roi_per_s: per_second(*seconds_per_roi.first()?),
         })
     }
+}
+
+/// Rate of threads that each search one RoI after another.
+#[derive(Clone, Debug, Serialize)]
+pub struct CallerRate {
+    pub callers: usize,
+    pub rate: Rate,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -38,7 +38,7 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
         settings.rounds,
         settings.seconds
     );
-    let tables = [throughput(sample), device(sample), streams(sample)];
+    let tables = [throughput(sample), callers(sample), device(sample), streams(sample)];
     for table in tables.into_iter().flatten() {
         let _ = writeln!(text, "{}\n", table.trim_fmt());
     }
@@ -107,6 +107,22 @@ fn throughput(sample: &SampleReport) -> Option<Table> {
         ]);
     }
     Some(table)
+}
+
+/// Returns the rates of threads with one RoI each.
+fn callers(sample: &SampleReport) -> Option<Table> {
+    let counts = sample.results.iter().map(|result| &result.callers).max_by_key(|callers| callers.len())?;
+    let mut header = vec!["case".to_owned(), "engine".into()];
+    header.extend(counts.iter().map(|one| match one.callers {
+        1 => "RoI/s of\n1 caller".to_owned(),
+        callers => format!("{callers}\ncallers"),
+    }));
+    let mut table = plain(header, 2);
+    for result in sample.results.iter().filter(|result| !result.callers.is_empty()) {
+        let rates = result.callers.iter().map(|one| grouped(one.rate.roi_per_s));
+        table.add_row([word(result.case), engine(result)].into_iter().chain(rates));
+    }
+    (!counts.is_empty()).then_some(table)
 }
 
 /// Returns the table of GPUs with resident data, kernel by kernel, and the uploads.

@@ -99,6 +99,8 @@ fn json_has_the_documented_keys_and_a_passed_check() {
     for path in ["/end_to_end/roi_per_s", "/latency/p50_us", "/latency/p99_us", "/one_core/us_per_roi"] {
         positive(cpu, path);
     }
+    assert_eq!(cpu["callers"][0]["callers"], 1);
+    positive(cpu, "/callers/0/rate/roi_per_s");
     assert_eq!((&cpu["streamed"]["in_flight"], &cpu["streamed"]["rounds"]), (&2.into(), &2.into()));
     assert_eq!(cpu["long_streams"][1]["rois"], 30);
     positive(cpu, "/long_streams/1/us_per_roi");
