@@ -98,8 +98,8 @@ impl<S: SpacepointSource, R: Real> pulp::NullaryFnOnce for LosslessBlock<'_, S, 
             let slice = if slice < last { slice } else { last };
             let slice = whole_bits(slice + WHOLE) as u32;
             // |phi| <= pi needs no turn, and is finite.
-            plain &= (phi.abs() <= PI) & is_near(rho, z) & (layer < placing.layers);
-            let take = from_edge < placing.width;
+            plain &= (phi.abs() <= PI) & is_near(rho, z) & placing.layers.has(layer);
+            let take = (from_edge < placing.width) & placing.layers.takes(layer);
             kept += usize::from(take);
             let [rho, phi, z] = [rho, from_edge, z].map(|number| R::from_f64(if take { number } else { 0.0 }));
             out[i] = R::spacepoint(rho, phi, z, if take { slice << 8 | layer } else { DROPPED });
@@ -336,8 +336,8 @@ impl<S: SpacepointSource> pulp::NullaryFnOnce for CompactBlock<'_, S> {
                 & (rho_steps < rho_end)
                 & (z_steps >= WHOLE)
                 & (z_steps < z_end)
-                & (layer < placing.layers);
-            let take = from_edge < placing.width;
+                & placing.layers.has(layer);
+            let take = (from_edge < placing.width) & placing.layers.takes(layer);
             kept += u64::from(take);
             let word = z_steps
                 .to_bits()
@@ -375,9 +375,10 @@ impl Search {
             width: plan.width,
             slices_per_rad: inv,
             slices: plan.slices,
-            layers: self.layers() as u32,
+            layers: self.layer_mask,
         };
-        let plain = self.is_plain();
+        // Blocks can be taken as they are.
+        let plain = self.config.is_beam_at_origin();
         let mut kept = 0;
         let mut block = [encoding.dropped(); BLOCK];
         for first in (0..roi.len()).step_by(BLOCK) {
@@ -396,7 +397,7 @@ impl Search {
                 let Spacepoint { rho, phi, z, layer } = roi.spacepoint(i);
                 let Some((rho, phi)) = self.about_beam(rho, phi, z, layer) else { return bad };
                 let from_edge = placing.beyond_edge(phi);
-                *word = if from_edge < plan.width && self.takes_part(layer) {
+                *word = if from_edge < plan.width && self.layer_mask.takes(layer) {
                     kept += 1;
                     let slice = ((from_edge * inv) as u32).min(plan.slices - 1);
                     match encoding.encode(rho, from_edge, z, slice, layer) {

@@ -1,14 +1,18 @@
 //! Encodings hold what they must, and encode blocks as they do one by one.
 
 use super::*;
-use crate::config::{Config, PairWeight, Preset};
+use crate::config::{Config, MaxLayer, PairWeight, Preset};
 use crate::detector::Detector;
 use crate::engine::plan::{PackSummary, RoiPlan};
 use crate::roi_batch::RoiBatch;
 use crate::spacepoint::{PhiWindow, Roi, RoiDescriptor, RoiView, Spacepoint};
 
 fn search(pair_weight: PairWeight) -> Search {
-    let config = Config { pair_weight, ..Config::preset(Preset::Thesis) };
+    search_of_layers(pair_weight, MaxLayer::All)
+}
+
+fn search_of_layers(pair_weight: PairWeight, max_layer: MaxLayer) -> Search {
+    let config = Config { pair_weight, max_layer, ..Config::preset(Preset::Thesis) };
     Search::new(&config, &Detector::atlas2010()).expect("a valid configuration")
 }
 
@@ -55,13 +59,13 @@ fn spacepoints_come_back() {
 #[test]
 fn blocks_are_encoded_as_one_by_one() {
     let rng = &mut fastrand::Rng::with_seed(9);
-    for (low, high, triplets) in [
-        (-0.4, 0.5, PairWeight::One),
-        (3.0, -3.0, PairWeight::Any),
-        (-PI, PI, PairWeight::Any),
-        (1.0, 1.3, PairWeight::One),
+    for (low, high, triplets, layers) in [
+        (-0.4, 0.5, PairWeight::One, MaxLayer::All),
+        (3.0, -3.0, PairWeight::Any, MaxLayer::All),
+        (-PI, PI, PairWeight::Any, MaxLayer::Number(12)),
+        (1.0, 1.3, PairWeight::One, MaxLayer::All),
     ] {
-        let search = search(triplets);
+        let search = search_of_layers(triplets, layers);
         let compact = Compact::new(&search).expect("room");
         let slice = 0.2f64.to_radians();
         let points = (0..64 * 40).map(|i| {
@@ -94,6 +98,24 @@ fn blocks_are_encoded_as_one_by_one() {
                 assert_eq!(check_blocks::<f64, _>(&what, &search, &plan, view, Lossless), packed);
             }
         }
+    }
+}
+
+/// The window is that of the spacepoints whose layers take part, in blocks and one by one.
+#[test]
+fn layers_that_take_no_part_do_not_widen_the_window() {
+    let rng = &mut fastrand::Rng::with_seed(4);
+    let search = search_of_layers(PairWeight::One, MaxLayer::Number(7));
+    for count in [64 * 4, 64 * 4 - 27, 63] {
+        let mut point = |layer: u32, width: f64| Spacepoint { rho: 50.0, phi: width * rng.f64(), z: 1.0, layer };
+        let inside: Vec<Spacepoint> = (0..count).map(|i| point(i % 8, 0.3)).collect();
+        let mixed = inside.iter().flat_map(|&s| [s, point(8 + s.layer % 4, 3.0)]).collect();
+        let [alone, mixed] = [inside, mixed].map(|spacepoints| {
+            let window = Some(PhiWindow::FromSpacepoints);
+            let roi = Roi { descriptor: RoiDescriptor { window, ..RoiDescriptor::default() }, spacepoints };
+            search.plan(RoiBatch::from_iter([roi]).roi(0)).expect("a plan")
+        });
+        assert_eq!(alone.window(), mixed.window());
     }
 }
 

@@ -28,8 +28,7 @@ pub(crate) struct Search {
     /// n(A, B), row A, column B; with [`ENDCAP_PAIR`] where it depends on the RoI's eta.
     pub(crate) neighbours: Vec<u32>,
     pub(crate) tracks: TrackModel,
-    /// Layers that take part, a bit each.
-    taking_part: u64,
+    pub(crate) layer_mask: LayerMask,
 }
 
 /// Set in a neighbour count of a pair with a disk.
@@ -50,7 +49,29 @@ pub(crate) struct SlicePlacement {
     pub(crate) width: f64,
     pub(crate) slices_per_rad: f64,
     pub(crate) slices: u32,
-    pub(crate) layers: u32,
+    pub(crate) layers: LayerMask,
+}
+
+/// The layers of a detector, and which of them take part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LayerMask {
+    count: u32,
+    /// A bit each.
+    taking_part: u64,
+}
+
+impl LayerMask {
+    /// Whether the detector has a layer.
+    #[inline(always)]
+    pub(crate) fn has(self, layer: u32) -> bool {
+        layer < self.count
+    }
+
+    /// Whether the spacepoints of a layer take part, without a branch.
+    #[inline(always)]
+    pub(crate) fn takes(self, layer: u32) -> bool {
+        self.taking_part >> (layer & 63) & 1 != 0
+    }
 }
 
 impl SlicePlacement {
@@ -80,9 +101,9 @@ impl Search {
                 counts[a][b] | precision | if endcap { ENDCAP_PAIR } else { 0 } | if strips { STRIP_PAIR } else { 0 }
             })
             .collect();
-        let taking_part = detector.layers_taking_part(config)?;
+        let layer_mask = LayerMask { count: layers.len() as u32, taking_part: detector.layers_taking_part(config)? };
         let tracks = detector.track_model(config);
-        Ok(Self { config: config.clone(), detector: detector.clone(), neighbours, tracks, taking_part })
+        Ok(Self { config: config.clone(), detector: detector.clone(), neighbours, tracks, layer_mask })
     }
 
     /// The search of RoIs without a peak; none if they are not searched again.
@@ -91,17 +112,6 @@ impl Search {
     /// As [`Search::new`].
     pub(crate) fn fallback(&self) -> Result<Option<Self>> {
         self.config.fallback_config().map(|config| Self::new(&config, &self.detector)).transpose()
-    }
-
-    /// Whether spacepoints of a layer take part.
-    pub(super) fn takes_part(&self, layer: u32) -> bool {
-        self.taking_part >> layer & 1 != 0
-    }
-
-    /// Whether the beam is at the origin and every layer takes part, so that blocks can be taken as
-    /// they are.
-    pub(super) fn is_plain(&self) -> bool {
-        self.config.is_beam_at_origin() && self.taking_part.count_ones() as usize == self.layers()
     }
 
     /// Whether every two spacepoints of different layers in the same or in neighbouring slices are
@@ -182,16 +192,17 @@ impl Search {
             PhiWindow::Range { phi_min, phi_max } => PhiWindow::edges(phi_min, phi_max),
             PhiWindow::FromSpacepoints => {
                 let mut extremes = PhiExtremes::default();
-                let plain = self.is_plain();
+                // Blocks can be taken as they are.
+                let plain = self.config.is_beam_at_origin();
                 for first in (0..roi.len()).step_by(BLOCK) {
                     // The last block overlaps the one before it, so that it is whole.
                     let begin = first.min(roi.len().saturating_sub(BLOCK));
-                    if plain && block_of(roi, begin).is_some_and(|block| extremes.add_block(block)) {
+                    if plain && block_of(roi, begin).is_some_and(|block| extremes.add_block(self.layer_mask, block)) {
                         continue;
                     }
                     for s in (first..roi.len().min(first + BLOCK)).map(|i| roi.spacepoint(i)) {
                         match self.about_beam(s.rho, s.phi, s.z, s.layer) {
-                            Some((_, phi)) if self.takes_part(s.layer) => extremes.add(0, phi),
+                            Some((_, phi)) if self.layer_mask.takes(s.layer) => extremes.add(0, phi),
                             Some(_) => {}
                             None => bad = true,
                         }
@@ -301,6 +312,7 @@ fn larger(a: f64, b: f64) -> f64 {
 /// compiler vectorises it. Other errors of a spacepoint are found when it is packed.
 struct AddBlock<'a, S> {
     extremes: &'a mut PhiExtremes,
+    layers: LayerMask,
     block: S,
 }
 
@@ -309,14 +321,15 @@ impl<S: SpacepointSource> pulp::NullaryFnOnce for AddBlock<'_, S> {
 
     #[inline(always)]
     fn call(self) -> bool {
-        let Self { extremes, block } = self;
+        let Self { extremes, layers, block } = self;
         let mut with = *extremes;
         let mut plain = true;
         for first in (0..BLOCK).step_by(LANES) {
             for lane in 0..LANES {
-                let (_, phi, _, _) = block.at(first + lane);
+                let (_, phi, _, layer) = block.at(first + lane);
                 plain &= phi.abs() <= PI;
-                with.add(lane, phi);
+                // NaN is neither less nor more than another azimuth.
+                with.add(lane, if layers.takes(layer) { phi } else { f64::NAN });
             }
         }
         if plain {
@@ -338,12 +351,12 @@ impl PhiExtremes {
     }
 
     /// Adds a whole block. Returns false, and adds nothing, if a phi lies outside [-pi, pi].
-    pub(super) fn add_block(&mut self, block: Block<'_>) -> bool {
+    pub(super) fn add_block(&mut self, layers: LayerMask, block: Block<'_>) -> bool {
         let (arch, extremes) = (pulp::Arch::new(), self);
         match block {
-            Block::Double(columns, at) => arch.dispatch(AddBlock { extremes, block: (columns, at) }),
-            Block::Single(columns, at) => arch.dispatch(AddBlock { extremes, block: (columns, at) }),
-            Block::Records(block) => arch.dispatch(AddBlock { extremes, block }),
+            Block::Double(columns, at) => arch.dispatch(AddBlock { extremes, layers, block: (columns, at) }),
+            Block::Single(columns, at) => arch.dispatch(AddBlock { extremes, layers, block: (columns, at) }),
+            Block::Records(block) => arch.dispatch(AddBlock { extremes, layers, block }),
         }
     }
 
@@ -406,6 +419,11 @@ impl RoiPlan {
     /// Returns whether the RoI is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.spacepoints == 0 || self.bad
+    }
+
+    #[cfg(test)]
+    pub(crate) fn window(&self) -> [f64; 2] {
+        [self.phi_min, self.width]
     }
 
     /// Returns the counts of an RoI with nothing to search.
