@@ -3,6 +3,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use kernel_host::{Gpu, block_on};
@@ -22,6 +23,8 @@ use crate::results::Results;
 pub(crate) struct Gpus {
     first: GpuEngine,
     others: Vec<GpuEngine>,
+    /// Batches that were too small to be divided: GPUs take turns.
+    undivided: AtomicUsize,
 }
 
 impl Gpus {
@@ -46,7 +49,7 @@ impl Gpus {
         let Some(first) = engines.next() else {
             return Err(Error::Config { key: "engine", value: "no adapter".into(), reason: "was named".into() });
         };
-        Ok(Self { first, others: engines.collect() })
+        Ok(Self { first, others: engines.collect(), undivided: AtomicUsize::new(0) })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -91,11 +94,16 @@ impl Gpus {
         self.repeat_after_loss(|| self.find_shares(batch, results))
     }
 
+    /// The GPU whose turn it is.
+    fn next_of<'a>(&self, working: &[&'a GpuEngine]) -> &'a GpuEngine {
+        working[self.undivided.fetch_add(1, Ordering::Relaxed) % working.len()]
+    }
+
     fn find_shares(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         let working = self.working();
         let shares = batch.split(working.len());
         if shares.len() <= 1 {
-            return working[0].find_batch(batch, Helpers::Pool, results);
+            return self.next_of(&working).find_batch(batch, Helpers::Pool, results);
         }
         let each = Helpers::Threads((rayon::current_num_threads() / shares.len()).max(2));
         let work: Vec<_> = working.into_iter().zip(shares).collect();
@@ -116,7 +124,7 @@ impl Gpus {
         let working = self.working();
         let shares = batch.split(working.len());
         if shares.len() <= 1 {
-            return working[0].find_batch_async(batch, results).await;
+            return self.next_of(&working).find_batch_async(batch, results).await;
         }
         let work = working.into_iter().zip(shares).map(|(engine, share)| async move {
             let mut own = Results::new();

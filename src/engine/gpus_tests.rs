@@ -104,10 +104,11 @@ fn little_memory_changes_no_bit() {
     let batch = batch(1, 15);
     for adapter in on_fast_adapters() {
         let gpu = open(&adapter);
-        // Parts that wait for each other, and one that is cut into smaller ones.
+        // Parts that wait for each other, and one that is cut into smaller ones. An RoI by itself
+        // needs less than one in a joint submission.
         for (options, shares) in [
             (EngineOptions { most_buffer_bytes: Some(100_000), ..EngineOptions::default() }, [150, 100, 0].as_slice()),
-            (EngineOptions::default(), [250, 100, 90, 0].as_slice()),
+            (EngineOptions::default(), [250, 100, 75, 0].as_slice()),
         ] {
             let gpus = build_with(&[&gpu], &options);
             let fixed = gpu.memory_bytes();
@@ -254,6 +255,75 @@ fn many_share_little_memory() {
                 );
             }
         });
+    }
+}
+
+/// 64 threads with batches of all sizes, blocking and as futures, of which some are given up. Parts
+/// of several callers are in one submission, and each gets the bits of its batch alone. Then the
+/// device is lost, and each of them gets this error.
+#[test]
+fn callers_in_company_get_their_own_bits() {
+    // One RoI that is walked, one that goes through all stages, a few, and too many to be joined.
+    let batches: Vec<RoiBatch> = [1, 1, 4, 9, 80].iter().zip(10..).map(|(&rois, seed)| batch(seed, rois)).collect();
+    let large = RoiBatch::from_iter([toy(&mut fastrand::Rng::with_seed(3), 7, 40, 2000)]);
+    let batches: Vec<RoiBatch> = batches.into_iter().chain([large]).collect();
+    for adapter in on_fast_adapters() {
+        let (name, gpu) = (&adapter.name, open(&adapter));
+        let gpus = build_with(&[&gpu], &EngineOptions::default());
+        let alone = build_with(&[&gpu], &EngineOptions::default());
+        let wanted: Vec<Results> = batches.iter().map(|batch| find(&alone, batch).expect("answers")).collect();
+        let call = |caller: usize, call: usize| {
+            let at = (caller + call) % batches.len();
+            let batch = &batches[at];
+            let found = match caller % 4 {
+                0 => pollster::block_on(find_async(&gpus, batch)),
+                1 => {
+                    let mut given_up = Box::pin(find_async(&gpus, batch));
+                    let _ = given_up.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                    drop(given_up);
+                    find(&gpus, batch)
+                }
+                2 => {
+                    let mut results = Results::new();
+                    gpus.find_batch_by_worker(caller, batch.into(), &mut results).map(|()| results)
+                }
+                _ => find(&gpus, batch),
+            };
+            (at, found)
+        };
+        std::thread::scope(|scope| {
+            for caller in 0..64 {
+                let (call, wanted) = (&call, &wanted);
+                scope.spawn(move || {
+                    for number in 0..4 {
+                        let (at, found) = call(caller, number);
+                        let found = found.unwrap_or_else(|error| panic!("{name}: {error}"));
+                        assert_eq!(found, wanted[at], "{name}, caller {caller}");
+                    }
+                });
+            }
+        });
+        let kept = gpus.bytes();
+        std::thread::scope(|scope| {
+            for caller in 0..16 {
+                let (call, wanted) = (&call, &wanted);
+                scope.spawn(move || {
+                    // Some are searched before the device is lost.
+                    let mut number = 0;
+                    while let (at, Ok(found)) = call(caller, number) {
+                        assert_eq!(found, wanted[at], "{name}, caller {caller}");
+                        number += 1;
+                    }
+                    let (_, found) = call(caller, number);
+                    assert!(is_lost(&found), "{name}, caller {caller}: {found:?}");
+                });
+            }
+            std::thread::sleep(Duration::from_millis(30));
+            gpu.device().destroy();
+        });
+        // As many submissions as there may be at once, each as large as a joint one may be, and
+        // parts of callers that were not joined.
+        assert!(kept < 1 << 30, "{name}: {kept} bytes");
     }
 }
 

@@ -74,6 +74,7 @@
 //!   and [`Pool`].
 //! - `poll`, `map_wait`, `wait_queue`, `wait`, `status`: submissions, waiting, and errors that the
 //!   device reports later.
+//! - `joint`: submissions with work of several callers.
 //! - `timer`, `bandwidth`: times of passes, and the bandwidth of memory.
 //! - `error`, `precision`, `host_memory`: shared values; `testing`, `translate`: support for tests.
 
@@ -86,6 +87,7 @@ mod engine;
 mod error;
 mod gpu;
 mod host_memory;
+mod joint;
 mod kernel;
 #[cfg(not(target_arch = "wasm32"))]
 mod map_wait;
@@ -117,6 +119,7 @@ pub use engine::{Engine, Opened};
 pub use error::Error;
 pub use gpu::{Gpu, capabilities};
 pub use host_memory::available_memory;
+pub use joint::{JointDevice, JointQueue, JointTicket};
 pub use kernel::BindGroupSlot;
 pub use open::GpuOptions;
 pub use poll::{Instant, Submission, block_on};

@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::ops::{Deref, DerefMut};
 use std::pin::pin;
-use std::sync::{self, MutexGuard, PoisonError};
+use std::sync::{self, Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_intrusive::sync::{ManualResetEvent, Mutex};
@@ -50,8 +50,21 @@ pub enum Waiting {
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Clones are the same pool.
 #[derive(Debug)]
 pub struct Pool<W> {
+    shared: Arc<Shared<W>>,
+}
+
+impl<W> Clone for Pool<W> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+#[derive(Debug)]
+struct Shared<W> {
     state: sync::Mutex<State<W>>,
     /// Held by work that found no memory, until it has some. Work without a workspace queues up
     /// behind it; work with a workspace gives that back first. So every workspace comes back, and
@@ -74,26 +87,26 @@ struct State<W> {
 /// A workspace in use. [`Pooled::give_back`] keeps it for the next work; dropping it frees its
 /// memory.
 #[derive(Debug)]
-pub struct Pooled<'a, W> {
+pub struct Pooled<W> {
     /// Some, until it is dropped.
     workspace: Option<W>,
-    home: &'a Pool<W>,
+    home: Pool<W>,
     /// Whether waiting work is woken when it is dropped.
     wakes: bool,
 }
 
 /// Result of [`Pool::reserve`].
 #[derive(Debug)]
-pub enum Reserved<'a, W, T, E> {
+pub enum Reserved<W, T, E> {
     /// A workspace with enough memory, and what `make_room` returned.
-    Ready(Pooled<'a, W>, T),
+    Ready(Pooled<W>, T),
     /// No memory before other work gives its workspaces back, and the caller holds one of them.
     Later,
     /// No memory even with nothing else in use, or nothing comes back.
     Full(E),
 }
 
-impl<W> Deref for Pooled<'_, W> {
+impl<W> Deref for Pooled<W> {
     type Target = W;
 
     fn deref(&self) -> &W {
@@ -101,20 +114,20 @@ impl<W> Deref for Pooled<'_, W> {
     }
 }
 
-impl<W> DerefMut for Pooled<'_, W> {
+impl<W> DerefMut for Pooled<W> {
     fn deref_mut(&mut self) -> &mut W {
         self.workspace.as_mut().expect("the workspace is there until it is dropped")
     }
 }
 
-impl<W> Pooled<'_, W> {
+impl<W> Pooled<W> {
     /// Leaves the workspace to the next work. The device must be done with it.
     pub fn give_back(mut self) {
         self.home.state().idle.extend(self.workspace.take());
     }
 }
 
-impl<W> Drop for Pooled<'_, W> {
+impl<W> Drop for Pooled<W> {
     fn drop(&mut self) {
         // The memory is freed before waiting work is woken.
         self.workspace = None;
@@ -123,37 +136,38 @@ impl<W> Drop for Pooled<'_, W> {
         state.returns += u64::from(self.wakes);
         drop(state);
         if self.wakes {
-            self.home.returned.set();
+            self.home.shared.returned.set();
         }
     }
 }
 
 impl<W> Default for Pool<W> {
     fn default() -> Self {
-        Self {
-            state: sync::Mutex::new(State { idle: Vec::new(), out: 0, returns: 0 }),
-            turn: Mutex::new((), true),
-            returned: ManualResetEvent::new(false),
-            patience: PATIENCE,
-        }
+        Self::with_patience(PATIENCE)
     }
 }
 
 impl<W> Pool<W> {
+    fn with_patience(patience: Duration) -> Self {
+        let state = sync::Mutex::new(State { idle: Vec::new(), out: 0, returns: 0 });
+        let (turn, returned) = (Mutex::new((), true), ManualResetEvent::new(false));
+        Self { shared: Arc::new(Shared { state, turn, returned, patience }) }
+    }
+
     fn state(&self) -> MutexGuard<'_, State<W>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns an idle workspace, or a new one.
-    pub fn take(&self, new: impl FnOnce() -> W) -> Pooled<'_, W> {
+    pub fn take(&self, new: impl FnOnce() -> W) -> Pooled<W> {
         self.take_from(self.state(), new)
     }
 
-    fn take_from<'a>(&'a self, mut state: MutexGuard<'a, State<W>>, new: impl FnOnce() -> W) -> Pooled<'a, W> {
+    fn take_from(&self, mut state: MutexGuard<'_, State<W>>, new: impl FnOnce() -> W) -> Pooled<W> {
         let idle = state.idle.pop();
         state.out += 1;
         drop(state);
-        let mut pooled = Pooled { workspace: idle, home: self, wakes: true };
+        let mut pooled = Pooled { workspace: idle, home: self.clone(), wakes: true };
         pooled.workspace.get_or_insert_with(new);
         pooled
     }
@@ -171,7 +185,7 @@ impl<W> Pool<W> {
         new: impl Fn() -> W,
         make_room: impl Fn(&mut W) -> Result<T, E>,
         is_out_of_memory: impl Fn(&E) -> bool,
-    ) -> Result<Reserved<'_, W, T, E>, E> {
+    ) -> Result<Reserved<W, T, E>, E> {
         match self.attempt(false, &new, &make_room, &is_out_of_memory) {
             None => {}
             Some(Err(error)) if is_out_of_memory(&error) => {}
@@ -181,18 +195,35 @@ impl<W> Pool<W> {
             return Ok(Reserved::Later);
         }
         // Out of patience, it is tried all the same.
-        let _turn = self.patiently(waiting, self.turn.lock()).await;
+        let _turn = self.patiently(waiting, self.shared.turn.lock()).await;
         loop {
-            self.returned.reset();
+            self.shared.returned.reset();
             let alone = self.state().out == 0;
             let error = match self.attempt(true, &new, &make_room, &is_out_of_memory) {
                 None => continue,
                 Some(Err(error)) if is_out_of_memory(&error) => error,
                 Some(outcome) => return outcome.map(|(workspace, room)| Reserved::Ready(workspace, room)),
             };
-            if alone || self.patiently(waiting, self.returned.wait()).await.is_none() {
+            if alone || self.patiently(waiting, self.shared.returned.wait()).await.is_none() {
                 return Ok(Reserved::Full(error));
             }
+        }
+    }
+
+    /// [`Pool::reserve`] that does not wait. None if there is no memory now, or if other work waits
+    /// for some.
+    ///
+    /// # Errors
+    /// The errors of `make_room`, except that of being out of memory.
+    pub fn try_reserve<T, E>(
+        &self,
+        new: impl Fn() -> W,
+        make_room: impl Fn(&mut W) -> Result<T, E>,
+        is_out_of_memory: impl Fn(&E) -> bool,
+    ) -> Result<Option<(Pooled<W>, T)>, E> {
+        match self.attempt(false, new, make_room, &is_out_of_memory).transpose() {
+            Err(error) if is_out_of_memory(&error) => Ok(None),
+            outcome => outcome,
         }
     }
 
@@ -204,12 +235,12 @@ impl<W> Pool<W> {
         new: impl Fn() -> W,
         make_room: impl Fn(&mut W) -> Result<T, E>,
         is_out_of_memory: impl Fn(&E) -> bool,
-    ) -> Option<Result<(Pooled<'_, W>, T), E>> {
+    ) -> Option<Result<(Pooled<W>, T), E>> {
         let attempt = || {
             // The turn is checked with the state locked, so that the work that has it sees all
             // workspaces taken before.
             let state = self.state();
-            if !in_turn && self.turn.is_locked() {
+            if !in_turn && self.shared.turn.is_locked() {
                 return None;
             }
             let mut workspace = self.take_from(state, &new);
@@ -247,7 +278,7 @@ impl<W> Pool<W> {
         let mut future = pin!(future);
         loop {
             let before = self.state().returns;
-            match block_on_for(future.as_mut(), self.patience) {
+            match block_on_for(future.as_mut(), self.shared.patience) {
                 None if self.state().returns != before => {}
                 outcome => return outcome,
             }

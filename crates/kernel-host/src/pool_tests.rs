@@ -66,24 +66,18 @@ fn is_out_of_memory(error: &Error) -> bool {
     matches!(error, Error::OutOfMemory { .. })
 }
 
-type Reservation<'a> = Result<Reserved<'a, Held, u64, Error>, Error>;
+type Reservation = Result<Reserved<Held, u64, Error>, Error>;
 
-async fn room<'a>(
-    pool: &'a Pool<Held>,
-    of: &Arc<Device>,
-    waiting: Waiting,
-    has_another: bool,
-    bytes: u64,
-) -> Reservation<'a> {
+async fn room(pool: &Pool<Held>, of: &Arc<Device>, waiting: Waiting, has_another: bool, bytes: u64) -> Reservation {
     pool.reserve(waiting, has_another, || Held::new(of), |held| held.make_room(bytes), is_out_of_memory).await
 }
 
-fn now<'a>(pool: &'a Pool<Held>, of: &Arc<Device>, has_another: bool, bytes: u64) -> Reservation<'a> {
+fn now(pool: &Pool<Held>, of: &Arc<Device>, has_another: bool, bytes: u64) -> Reservation {
     pollster::block_on(room(pool, of, Waiting::Blocking, has_another, bytes))
 }
 
 #[track_caller]
-fn inside(found: Reservation<'_>) -> Pooled<'_, Held> {
+fn inside(found: Reservation) -> Pooled<Held> {
     match found {
         Ok(Reserved::Ready(held, bytes)) => {
             assert!(held.bytes >= bytes);
@@ -145,7 +139,7 @@ fn who_has_another_gives_that_back_first_and_who_has_none_is_told() {
         is_out_of_memory,
     );
     assert!(matches!(pollster::block_on(failing), Err(Error::DeviceLost { .. })));
-    assert!(!pool.turn.is_locked());
+    assert!(!pool.shared.turn.is_locked());
     assert_eq!(pool.state().out, 0);
 }
 
@@ -174,9 +168,9 @@ fn nobody_is_passed_over() {
         let mut queues = Box::pin(room(&pool, &device, Waiting::Async, false, 10));
         assert!(poll(waits.as_mut()).is_pending() && poll(queues.as_mut()).is_pending());
         drop(waits);
-        assert!(pool.turn.is_locked() || poll(queues.as_mut()).is_pending());
+        assert!(pool.shared.turn.is_locked() || poll(queues.as_mut()).is_pending());
     }
-    assert!(!pool.turn.is_locked());
+    assert!(!pool.shared.turn.is_locked());
     kept.give_back();
     inside(now(&pool, &device, false, 1)).give_back();
 }
@@ -211,7 +205,7 @@ fn a_thread_wakes_when_memory_comes_back() {
 #[test]
 fn patience_has_an_end() {
     let device = Device::new(100);
-    let pool = Pool { patience: Duration::from_millis(50), ..Pool::default() };
+    let pool = Pool::with_patience(Duration::from_millis(50));
     let kept = inside(now(&pool, &device, false, 60));
     assert!(matches!(now(&pool, &device, false, 60), Ok(Reserved::Full(_))));
     // A thread does not wait for ever for the turn of another waiter either.
@@ -263,7 +257,7 @@ fn any_order_of_events_ends() {
         }
     });
     assert_eq!(pool.state().out, 0);
-    assert!(!pool.turn.is_locked());
+    assert!(!pool.shared.turn.is_locked());
     drop(pool);
     assert_eq!(device.used(), 0);
 }

@@ -1,6 +1,7 @@
 //! Uploads of large data: memory that the host writes once and the device reads over the bus.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,8 @@ use crate::gpu::Gpu;
 use crate::poll::{MapOutcome, REMAPS};
 
 /// Staging memory of `T`. [`Upload::map`] it, write it from any number of threads, and
-/// [`Upload::copy_to`] a buffer.
+/// [`Upload::copy_to`] a buffer. Callers that come one after the other take a [`Upload::view`]
+/// each.
 ///
 /// On a discrete GPU, writing the mapping *is* the transfer over the bus: write each byte once, in
 /// order.
@@ -132,6 +134,15 @@ impl<T: Pod> Upload<T> {
     /// [`Error::BufferTooLarge`], [`Error::OutOfMemory`], [`Error::DeviceLost`]; [`Error::Map`],
     /// also if an earlier view still exists.
     pub fn map(&mut self, gpu: &Gpu, len: usize) -> Result<UploadView<T>, Error> {
+        self.make_room(gpu, len)?;
+        self.view(0..len.max(1))
+    }
+
+    /// Maps room for `len` elements at least, of which views are taken later.
+    ///
+    /// # Errors
+    /// As [`Upload::map`].
+    pub fn make_room(&mut self, gpu: &Gpu, len: usize) -> Result<(), Error> {
         let len = len.max(1);
         if self.seen.load(Ordering::Acquire) {
             return Err(self.still_seen());
@@ -160,15 +171,43 @@ impl<T: Pod> Upload<T> {
             }
             self.mapped_on = Some(gpu.clone());
         }
-        let bytes = len as u64 * Self::SIZE;
+        Ok(())
+    }
+
+    /// Returns elements of mapped memory that no other view has. The first of them begins at a
+    /// multiple of 8 bytes. Of cached memory there is one view, from the beginning on.
+    ///
+    /// # Errors
+    /// [`Error::Map`] if the memory is not mapped, is too short, or has another view there.
+    pub fn view(&self, elements: Range<usize>) -> Result<UploadView<T>, Error> {
+        let failed = |message: String| Error::Map { what: self.label.clone(), message };
+        let (Some(raw), Some(gpu)) = (self.raw.as_deref(), &self.mapped_on) else {
+            return Err(failed("it is not mapped".to_owned()));
+        };
+        if elements.is_empty() || elements.end > self.capacity {
+            return Err(failed(format!("it has {} elements, not {elements:?}", self.capacity)));
+        }
+        let bytes = elements.start as u64 * Self::SIZE..elements.end as u64 * Self::SIZE;
         let view = if self.is_cached() {
-            let memory = gpu.mapped_memory(raw, bytes).ok_or_else(|| failed("its memory cannot be seen".to_owned()))?;
-            self.seen.store(true, Ordering::Release);
+            let memory = gpu.mapped_memory(raw, bytes.end).filter(|_| bytes.start == 0);
+            let memory = memory.ok_or_else(|| failed("its memory cannot be seen".to_owned()))?;
+            if self.seen.swap(true, Ordering::AcqRel) {
+                return Err(self.still_seen());
+            }
             View::Cached(CachedView { memory, _buffer: raw.clone(), seen: Arc::clone(&self.seen) })
         } else {
-            View::Wgpu(raw.get_mapped_range_mut(0..bytes).map_err(|error| failed(error.to_string()))?)
+            View::Wgpu(raw.get_mapped_range_mut(bytes).map_err(|error| match gpu.lost_after_failure() {
+                Some(reason) => Error::DeviceLost { reason },
+                None => failed(error.to_string()),
+            })?)
         };
         Ok(UploadView { view, element: PhantomData })
+    }
+
+    /// Returns the capacity in elements.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
     }
 
     fn still_seen(&self) -> Error {

@@ -16,6 +16,13 @@ const FAR: u32 = 6u;
 // Precisions in each part, and sectors with soft tracks in each bin.
 var<workgroup> wg_parts: array<u32, CLUSTER_PARTS>;
 var<workgroup> wg_sectors: array<u32, 2u * CLUSTER_BINS + 1u>;
+// The pairs near each part, and far about it.
+var<workgroup> wg_near: array<Cluster, CLUSTER_PARTS>;
+var<workgroup> wg_far: array<Cluster, CLUSTER_PARTS>;
+// Parts, of which the densest is found: a power of two of them, no fewer than CLUSTER_PARTS.
+const CANDIDATES: u32 = 64u;
+var<workgroup> wg_densest: array<u32, CANDIDATES>;
+var<workgroup> wg_around: atomic<u32>;
 
 // The pairs of a window.
 fn cluster_in(middle: u32, half: u32) -> Cluster {
@@ -37,7 +44,27 @@ fn mean_part(window: Cluster) -> u32 {
     return window.first + (2u * window.sum + window.weight) / max(2u * window.weight, 1u);
 }
 
-// Returns the cluster of the peak with this middle bin, to thread 0. Has a barrier.
+// Twice the distance of a part from the middle of all.
+fn from_middle(part: u32) -> u32 {
+    return max(2u * part + 1u, CLUSTER_PARTS) - min(2u * part + 1u, CLUSTER_PARTS);
+}
+
+// Whether one part is denser than another: with more precision near it, else far about it, else
+// nearer to the middle, else further left.
+fn is_denser(one: u32, other: u32) -> bool {
+    if wg_near[one].weight != wg_near[other].weight {
+        return wg_near[one].weight > wg_near[other].weight;
+    }
+    if wg_far[one].weight != wg_far[other].weight {
+        return wg_far[one].weight > wg_far[other].weight;
+    }
+    if from_middle(one) != from_middle(other) {
+        return from_middle(one) < from_middle(other);
+    }
+    return one < other;
+}
+
+// Returns the cluster of the peak with this middle bin. Has barriers.
 fn find_cluster(middle: u32, bins: u32, thread: u32) -> Cluster {
     for (var part = thread; part < CLUSTER_PARTS; part += WORKGROUP_SIZE) {
         // CLUSTER_BINS is subtracted last: bins below 0 wrap, and `is_there` excludes them.
@@ -58,35 +85,36 @@ fn find_cluster(middle: u32, bins: u32, thread: u32) -> Cluster {
             wg_sectors[part / PAIR_PARTS] = mask;
         }
     }
-    workgroupBarrier();
-    if thread != 0u {
-        return Cluster();
+    if thread == 0u {
+        atomicStore(&wg_around, 0u);
     }
-    var densest = 0u;
-    var most = vec2<u32>();
-    var nearest = 0u;
-    for (var part = 0u; part < CLUSTER_PARTS; part++) {
-        let near = cluster_in(part, NEAR).weight;
-        let far = cluster_in(part, FAR).weight;
-        let distance = max(2u * part + 1u, CLUSTER_PARTS) - min(2u * part + 1u, CLUSTER_PARTS);
-        let same = near == most.x && far == most.y;
-        if near > most.x || (near == most.x && far > most.y) || (same && distance < nearest) {
-            densest = part;
-            most = vec2<u32>(near, far);
-            nearest = distance;
+    workgroupBarrier();
+    for (var part = thread; part < CLUSTER_PARTS; part += WORKGROUP_SIZE) {
+        wg_near[part] = cluster_in(part, NEAR);
+        wg_far[part] = cluster_in(part, FAR);
+        atomicAdd(&wg_around, wg_parts[part]);
+    }
+    for (var part = thread; part < CANDIDATES; part += WORKGROUP_SIZE) {
+        wg_densest[part] = min(part, CLUSTER_PARTS - 1u);
+    }
+    for (var stride = CANDIDATES >> 1u; stride > 0u; stride >>= 1u) {
+        workgroupBarrier();
+        for (var part = thread; part < stride; part += WORKGROUP_SIZE) {
+            if is_denser(wg_densest[part + stride], wg_densest[part]) {
+                wg_densest[part] = wg_densest[part + stride];
+            }
         }
     }
-    let about_mean = cluster_in(mean_part(cluster_in(densest, NEAR)), FAR);
+    workgroupBarrier();
+    let about_mean = wg_far[mean_part(wg_near[wg_densest[0]])];
     let middle_part = mean_part(about_mean);
-    var found = cluster_in(middle_part, FAR);
+    var found = wg_far[middle_part];
     let last_part = min(middle_part + FAR, CLUSTER_PARTS - 1u);
     var mask = 0u;
     for (var bin = found.first / PAIR_PARTS; bin <= last_part / PAIR_PARTS; bin++) {
         mask |= wg_sectors[bin];
     }
     found.directions = countOneBits(mask);
-    for (var part = 0u; part < CLUSTER_PARTS; part++) {
-        found.around += wg_parts[part];
-    }
+    found.around = atomicLoad(&wg_around);
     return found;
 }

@@ -62,6 +62,22 @@ enum Threads {
     Rayon,
 }
 
+/// A call in progress, which ends even if it panics.
+struct Call<'a>(&'a AtomicUsize);
+
+impl<'a> Call<'a> {
+    fn begin(callers: &'a AtomicUsize) -> Self {
+        callers.fetch_add(1, Ordering::Relaxed);
+        Self(callers)
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// By precision.
 enum WorkspacesByPrecision {
     Single(IdleWorkspaces<f32>),
@@ -142,10 +158,8 @@ impl CpuEngine {
     /// Searches on the thread of the caller. Threads of the pool help while there are fewer callers
     /// than threads. Appends the answers to `results`.
     pub(crate) fn find_batch(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
-        self.callers.fetch_add(1, Ordering::Relaxed);
-        let found = self.find_rois(batch, results);
-        self.callers.fetch_sub(1, Ordering::Relaxed);
-        found
+        let _call = Call::begin(&self.callers);
+        self.find_rois(batch, results)
     }
 
     fn find_rois(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {

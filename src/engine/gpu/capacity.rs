@@ -148,6 +148,7 @@ impl Capacity {
     /// Measured on an H200. A software adapter has a few cores.
     const FILLING: u64 = 2048;
     const FILLING_SOFTWARE: u64 = 256;
+    pub(crate) const MOST_FILLING: usize = Self::FILLING as usize;
 
     /// Some systems kill a device whose dispatch lasts two seconds. The slowest GPUs that are worth
     /// having do 10^10 pairs in that time.

@@ -1,24 +1,30 @@
 //! The GPU engine in one number type: a batch is cut into parts, which the device has a few of at
-//! once.
+//! once. Small parts of several callers go there together.
 
 use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use kernel_host::{Checks, Gpu, Pool, Waiting, block_on, wgpu};
+use kernel_host::{
+    Checks, Gpu, JointDevice, JointQueue, JointTicket, Pool, Pooled, Submission, UploadView, Waiting, block_on, wgpu,
+};
 use rayon::prelude::*;
 
 use crate::batch_view::BatchView;
 use crate::config::Config;
 use crate::engine::encoding::{Compact, Lossless};
 use crate::engine::gpu::TypedEngine;
-use crate::engine::gpu::capacity::{self, Capacity};
+use crate::engine::gpu::capacity::{self, BufferSizes, Capacity, work_of};
 use crate::engine::gpu::kernels::KernelSet;
-use crate::engine::gpu::part::{Answers, Planned, Submitted};
-use crate::engine::gpu::shape::Shape;
+use crate::engine::gpu::part::{Answers, Planned, Submitted, is_out_of_memory, leave_out};
+use crate::engine::gpu::part_plan::{Header, PartPlan, Regions};
+use crate::engine::gpu::shape::{RowSharing, Shape};
 use crate::engine::gpu::workspace::{SearchBuffers, Workspace};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
+use crate::engine::records::Peak;
 use crate::engine::threads::{Helpers, in_threads};
 use crate::error::{Error, Result};
 use crate::options::{Encoding, EngineOptions};
@@ -31,9 +37,27 @@ const IN_FLIGHT: usize = 2;
 /// Threads that prepare parts. More threads saturate the bus (measured on an H200).
 const MOST_THREADS: usize = 16;
 
+/// Whether parts of several callers go to the device together. In a browser there is one caller,
+/// and its answers are read as futures.
+const JOINS: bool = cfg!(not(target_arch = "wasm32"));
+
 /// Largest upload in bytes that the kernel reads over the bus at least as fast as a copy (measured
 /// on an H200).
 const DIRECT_BYTES: u64 = 256 << 10;
+
+/// Parts of several callers in one submission.
+pub(crate) struct JointPart<R: Real> {
+    workspace: Pooled<Workspace<R>>,
+    encoding: Encoding,
+    shape: Shape,
+    rois: Vec<RoiPlan>,
+    /// RoIs whose spacepoints take no part.
+    pub(super) left_out: Vec<usize>,
+    needs: BufferSizes,
+    work: f64,
+    /// The plan of the first caller's part.
+    first: Option<PartPlan<R>>,
+}
 
 /// Parts that were not searched.
 #[derive(Default)]
@@ -77,6 +101,8 @@ impl<R: Real> TypedEngine<R> {
             direct_bytes: if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) { DIRECT_BYTES } else { 0 },
             spin: options.spin,
             workspaces: Pool::default(),
+            joint: JointQueue::default(),
+            joint_words: AtomicUsize::new(1),
             search_buffers: SearchBuffers::new(&gpu, R::cuts(search.triplet_cuts()), &search.neighbours)?,
             gpu,
             search,
@@ -128,7 +154,8 @@ impl<R: Real> TypedEngine<R> {
         let plans = self.plan(batch, helpers)?;
         let spin = if waiting == Waiting::Blocking && helpers != Helpers::NONE { self.spin } else { Duration::ZERO };
         let shape = self.shape.with_peaks(self.search.config.first_peaks());
-        let planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin, shape };
+        let planned =
+            Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin, joins: JOINS, shape };
         let mut rounds = vec![(planned, (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect::<Vec<_>>())];
         // Answers that come in the order of the batch stay in the memory of the caller.
         let mut answers = Answers::new(results, plans.len(), self.search.config.peaks as usize);
@@ -137,6 +164,10 @@ impl<R: Real> TypedEngine<R> {
             let too_far = std::mem::take(&mut answers.too_far);
             if !too_far.is_empty() {
                 rounds.push((Planned { encoding: Encoding::Lossless, ..planned }, too_far));
+            }
+            let to_repeat = std::mem::take(&mut answers.to_repeat);
+            if !to_repeat.is_empty() {
+                rounds.push((Planned { joins: false, ..planned }, to_repeat));
             }
             let with_more_peaks = std::mem::take(&mut answers.with_more_peaks);
             if !with_more_peaks.is_empty() {
@@ -154,10 +185,10 @@ impl<R: Real> TypedEngine<R> {
         let plans = self.plan(batch, Helpers::NONE)?;
         let shape = self.shape.with_peaks(self.search.config.first_peaks());
         let (encoding, waiting, helpers, spin) = (self.encoding(), Waiting::Blocking, Helpers::NONE, Duration::ZERO);
-        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin, shape };
+        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin, joins: false, shape };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         let cut = capacity::cut::<R>(&plans, &wanted, self.packed_bytes(encoding), &self.capacity, &shape);
-        cut.parts.iter().map(|rois| Ok(self.plan_part(planned, rois)?.to_string())).collect()
+        cut.parts.iter().map(|rois| Ok(self.plan_part(planned, rois, Header::Exact)?.to_string())).collect()
     }
 
     /// Searches RoIs of a batch in one encoding, in parts for which there is memory.
@@ -174,7 +205,8 @@ impl<R: Real> TypedEngine<R> {
         while !left.is_empty() {
             let cut = capacity::cut::<R>(plans, &left, bytes, &capacity, &planned.shape);
             cut.too_large.into_iter().for_each(|roi| refuse(roi, answers));
-            let found = self.find_parts(planned, cut.parts, answers).await?;
+            let joins = planned.joins && self.is_small(&planned, &cut.parts);
+            let found = self.find_parts(Planned { joins, ..planned }, cut.parts, answers).await?;
             left = found.left;
             for (part, error) in found.too_large {
                 match part[..] {
@@ -191,6 +223,17 @@ impl<R: Real> TypedEngine<R> {
             }
         }
         Ok(())
+    }
+
+    /// Whether these parts are one small part, which joins those of other callers.
+    fn is_small(&self, planned: &Planned<'_>, parts: &[Vec<usize>]) -> bool {
+        let [rois] = parts else { return false };
+        let spacepoints: usize = rois.iter().map(|&roi| planned.plans[roi].spacepoints).sum();
+        let bytes = spacepoints * self.packed_bytes(planned.encoding);
+        // Shares of another size could make too many rows.
+        planned.shape.pairs == RowSharing::Streamed { share: None }
+            && rois.len() <= Regions::JOINT_ROIS / 4
+            && bytes as u64 <= self.capacity.upload_bytes / 4
     }
 
     /// Searches parts, until there is no memory for one of them.
@@ -265,5 +308,115 @@ impl<R: Real> TypedEngine<R> {
             answers.append(own);
             all.and(unsearched)
         }))
+    }
+
+    /// Gives a part a place in a joint submission, from the RoI of the returned number on. None if
+    /// there is no memory for one.
+    #[expect(clippy::type_complexity, reason = "the values of `JointQueue::board`")]
+    pub(super) fn board(
+        &self,
+        planned: Planned<'_>,
+        rois: &[usize],
+    ) -> Result<Option<(JointTicket<'_, Self>, (usize, UploadView<u32>))>> {
+        let join = |load: &mut JointPart<R>| self.join(load, planned, rois);
+        self.joint.board(self, join, || self.open(planned, rois))
+    }
+
+    /// Starts a joint submission with a part.
+    #[expect(clippy::type_complexity, reason = "the values of `JointQueue::board`")]
+    fn open(&self, planned: Planned<'_>, rois: &[usize]) -> Result<Option<(JointPart<R>, (usize, UploadView<u32>))>> {
+        let plan = self.plan_part(planned, rois, Header::Joint)?;
+        let make_room = |w: &mut Workspace<R>| {
+            w.staging.make_room(&self.gpu, self.joint_words.load(Ordering::Relaxed))?;
+            self.make_room(w, &plan)
+        };
+        let room = self.workspaces.try_reserve(|| self.new_workspace(), make_room, is_out_of_memory)?;
+        let Some((workspace, view)) = room else { return Ok(None) };
+        let plans = rois.iter().map(|&roi| planned.plans[roi].clone()).collect();
+        let (needs, work) = sizes(&planned, rois);
+        let (encoding, shape) = (planned.encoding, planned.shape);
+        let load =
+            JointPart { workspace, encoding, shape, rois: plans, left_out: Vec::new(), needs, work, first: Some(plan) };
+        Ok(Some((load, (0, view))))
+    }
+
+    /// Adds a part to a joint submission. Returns the number of its first RoI there, and where its
+    /// spacepoints are staged. None if there is no room.
+    fn join(&self, load: &mut JointPart<R>, planned: Planned<'_>, rois: &[usize]) -> Option<(usize, UploadView<u32>)> {
+        let (needs, work) = sizes(&planned, rois);
+        let (needs, work) = (load.needs.and(needs), load.work + work);
+        let first = load.rois.len();
+        let bytes = self.packed_bytes(planned.encoding);
+        let word = |spacepoints: u64| (Regions::joint::<R>().spacepoints as usize + spacepoints as usize * bytes) / 4;
+        let (begin, end) = (word(load.needs.spacepoints), word(needs.spacepoints));
+        if load.encoding != planned.encoding
+            || load.shape.peaks != planned.shape.peaks
+            || first + rois.len() > Regions::JOINT_ROIS
+            || 4 * end as u64 > self.capacity.upload_bytes
+            || work > self.capacity.work
+            || !self.capacity.holds::<R>(&needs, &planned.shape)
+        {
+            return None;
+        }
+        if end > load.workspace.staging.capacity() {
+            // The next submission has room for more.
+            let most = self.capacity.upload_bytes as usize / 4;
+            self.joint_words.fetch_max((2 * end).min(most), Ordering::Relaxed);
+            return None;
+        }
+        let view = load.workspace.staging.view(begin..end).ok()?;
+        load.rois.extend(rois.iter().map(|&roi| planned.plans[roi].clone()));
+        (load.needs, load.work, load.first) = (needs, work, None);
+        Some((first, view))
+    }
+}
+
+/// Room and work of a part.
+fn sizes(planned: &Planned<'_>, rois: &[usize]) -> (BufferSizes, f64) {
+    let shape = &planned.shape;
+    let plans = || rois.iter().map(|&roi| &planned.plans[roi]);
+    let needs =
+        plans().map(|plan| BufferSizes::most(plan, shape, shape.pairs)).fold(BufferSizes::default(), BufferSizes::and);
+    (needs, plans().map(work_of).sum())
+}
+
+/// Joint submissions on this engine's device.
+impl<R: Real> JointDevice for TypedEngine<R> {
+    type Load = JointPart<R>;
+    type Submission = Submission;
+    type Answers = Vec<Peak>;
+    type Error = Error;
+
+    fn size(&self, load: &JointPart<R>) -> u64 {
+        load.needs.spacepoints
+    }
+
+    fn submit(&self, load: &mut JointPart<R>) -> Result<Submission> {
+        let mut plan = match load.first.take() {
+            Some(plan) => plan,
+            None => {
+                let plan = self.plan_rois(&load.shape, load.encoding, Header::Joint, load.rois.iter())?;
+                load.workspace.make_room(&self.gpu, &plan, self.direct_bytes)?;
+                plan
+            }
+        };
+        leave_out(&mut plan, load.left_out.drain(..));
+        self.send(&mut load.workspace, &plan)
+    }
+
+    fn wait(&self, submission: &Submission) -> Result<()> {
+        Ok(self.gpu.wait_spinning(submission, self.spin)?)
+    }
+
+    fn wait_async(&self, submission: &Submission) -> impl Future<Output = Result<()>> + Send {
+        let done = self.gpu.wait_async(submission);
+        async move { Ok(done.await?) }
+    }
+
+    fn read(&self, load: JointPart<R>) -> Result<Vec<Peak>> {
+        let count = load.rois.len() * load.shape.peaks as usize;
+        let peaks = load.workspace.results.read_done(&self.gpu, count)?;
+        load.workspace.give_back();
+        Ok(peaks)
     }
 }

@@ -17,9 +17,10 @@ pub(in crate::engine) mod tests;
 mod timing;
 mod workspace;
 
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use kernel_host::{Gpu, Pool, Waiting, block_on, wgpu};
+use kernel_host::{Gpu, JointQueue, Pool, Waiting, block_on, wgpu};
 
 use crate::batch_view::BatchView;
 use crate::engine::encoding::Compact;
@@ -153,4 +154,8 @@ pub(crate) struct TypedEngine<R: Real> {
     /// How long to ask the device again and again before waiting for it.
     spin: Duration,
     workspaces: Pool<Workspace<R>>,
+    /// Small parts of several callers.
+    joint: JointQueue<Self>,
+    /// Words that a joint submission is staged in, as far as they were wanted.
+    joint_words: AtomicUsize,
 }

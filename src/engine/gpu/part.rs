@@ -1,15 +1,17 @@
-//! One part of a batch on its way: packed, submitted, collected.
+//! One part of a batch on its way: packed, submitted, collected. A small part joins those of other
+//! callers in one submission.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use kernel_host::{Pooled, Reserved, Submission, Timer, UploadPart, UploadView, Waiting, wgpu};
+use kernel_host::{JointTicket, Pooled, Reserved, Submission, Timer, UploadPart, UploadView, Waiting, wgpu};
 use rayon::prelude::*;
 
 use crate::batch_view::BatchView;
 use crate::engine::encoding::Lossless;
 use crate::engine::gpu::TypedEngine;
 use crate::engine::gpu::kernels::KernelName;
-use crate::engine::gpu::part_plan::{Dispatch, PartPlan};
+use crate::engine::gpu::part_plan::{Dispatch, Header, PartPlan, Regions};
 use crate::engine::gpu::shape::Shape;
 use crate::engine::gpu::workspace::Workspace;
 use crate::engine::plan::{PackSummary, RoiPlan};
@@ -21,13 +23,21 @@ use crate::error::{Error, Result};
 use crate::options::Encoding;
 use crate::results::Results;
 
-/// A part that the device works on.
+/// A part that the device works on, or will.
 pub(super) struct InFlight<'a, R: Real> {
     rois: Vec<usize>,
     /// Of each of them.
     packed: Vec<PackSummary>,
-    workspace: Pooled<'a, Workspace<R>>,
-    submission: Submission,
+    place: Place<'a, R>,
+}
+
+/// Where a part is.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart soon; a box would cost each part an allocation")]
+enum Place<'a, R: Real> {
+    /// In a submission of its own.
+    Own(Pooled<Workspace<R>>, Submission),
+    /// In a joint submission, from the RoI of this number on.
+    Joint(JointTicket<'a, TypedEngine<R>>, usize),
 }
 
 /// Result of submitting a part.
@@ -50,6 +60,8 @@ pub(super) struct Planned<'a> {
     pub(super) helpers: Helpers,
     /// How long to ask the device before waiting for it.
     pub(super) spin: Duration,
+    /// Whether small parts may join those of other callers.
+    pub(super) joins: bool,
     /// The shape, with room for the requested number of peaks.
     pub(super) shape: Shape,
 }
@@ -64,6 +76,8 @@ pub(super) struct Answers {
     pub(super) too_far: Vec<usize>,
     /// RoIs that may have more peaks than there was room for.
     pub(super) with_more_peaks: Vec<usize>,
+    /// RoIs of a joint submission that failed.
+    pub(super) to_repeat: Vec<usize>,
 }
 
 impl Answers {
@@ -81,6 +95,7 @@ impl Answers {
         self.results.append(&other.results, 0..other.results.len());
         self.too_far.extend(other.too_far);
         self.with_more_peaks.extend(other.with_more_peaks);
+        self.to_repeat.extend(other.to_repeat);
     }
 
     /// Appends the answers to `results`, in the order of the batch. An RoI without an answer has
@@ -118,8 +133,13 @@ impl<R: Real> TypedEngine<R> {
         rois: &[usize],
         has_another: bool,
     ) -> Result<Submitted<'_, R>> {
-        let mut plan = self.plan_part(planned, rois)?;
-        let make_room = |w: &mut Workspace<R>| w.make_room(&self.gpu, &plan, self.direct_bytes);
+        if planned.joins
+            && let Some(part) = self.submit_joint(planned, rois)?
+        {
+            return Ok(Submitted::InFlight(part));
+        }
+        let mut plan = self.plan_part(planned, rois, Header::Exact)?;
+        let make_room = |w: &mut Workspace<R>| self.make_room(w, &plan);
         let new = || self.new_workspace();
         let room = self.workspaces.reserve(planned.waiting, has_another, new, make_room, is_out_of_memory).await?;
         let (mut workspace, view) = match room {
@@ -127,12 +147,49 @@ impl<R: Real> TypedEngine<R> {
             Reserved::Later => return Ok(Submitted::Later),
             Reserved::Full(error) => return Ok(Submitted::TooLarge(error)),
         };
-        let packed = self.pack(planned, view, &mut plan, rois);
+        let packed = self.pack(planned, view, rois);
+        leave_out(&mut plan, empty_rois(&packed));
+        let submission = self.send(&mut workspace, &plan)?;
+        Ok(Submitted::InFlight(InFlight { rois: rois.to_vec(), packed, place: Place::Own(workspace, submission) }))
+    }
+
+    /// Makes room for a part by itself, and returns where its spacepoints are staged.
+    pub(super) fn make_room(&self, workspace: &mut Workspace<R>, plan: &PartPlan<R>) -> Result<UploadView<u32>> {
+        workspace.make_room(&self.gpu, plan, self.direct_bytes)?;
+        let [first, end] = [plan.regions.spacepoints, plan.regions.end].map(|byte| byte as usize / 4);
+        workspace.staging.make_room(&self.gpu, end)?;
+        Ok(workspace.staging.view(first..end)?)
+    }
+
+    /// Packs a part into a joint submission. None if there is no memory for one.
+    fn submit_joint(&self, planned: Planned<'_>, rois: &[usize]) -> Result<Option<InFlight<'_, R>>> {
+        let Some((mut ticket, (first, view))) = self.board(planned, rois)? else { return Ok(None) };
+        let packed = self.pack(planned, view, rois);
+        ticket.written(self, |load| load.left_out.extend(empty_rois(&packed).map(|roi| first + roi)));
+        Ok(Some(InFlight { rois: rois.to_vec(), packed, place: Place::Joint(ticket, first) }))
+    }
+
+    /// Writes the header of a part whose spacepoints are staged, and lets the device begin.
+    pub(super) fn send(&self, workspace: &mut Workspace<R>, plan: &PartPlan<R>) -> Result<Submission> {
+        self.write_header(workspace, plan)?;
         let mut encoder = self.gpu.encoder("zfinder");
-        self.begin(&mut encoder, &mut workspace)?;
-        self.encode(&mut encoder, &mut workspace, &plan, None)?;
-        let submission = self.gpu.submit(encoder)?;
-        Ok(Submitted::InFlight(InFlight { rois: rois.to_vec(), packed, workspace, submission }))
+        self.begin(&mut encoder, workspace)?;
+        self.encode(&mut encoder, workspace, plan, None)?;
+        Ok(self.gpu.submit(encoder)?)
+    }
+
+    fn write_header(&self, workspace: &Workspace<R>, plan: &PartPlan<R>) -> Result<()> {
+        let Regions { rois, row_rois, spacepoints, .. } = plan.regions;
+        let mut view = workspace.staging.view(0..spacepoints as usize / 4)?;
+        let lengths = [rois, row_rois - rois, spacepoints - row_rois].map(|bytes| bytes as usize / 4);
+        let (params, rois, row_rois) = plan.header();
+        for (mut part, words) in view.parts(lengths).into_iter().zip([&params, rois, row_rois]) {
+            if !part.write(words) {
+                let (what, wanted) = ("header of a submission".to_owned(), words.len());
+                return Err(kernel_host::Error::BufferTooSmall { what, wanted, held: 0 }.into());
+            }
+        }
+        Ok(())
     }
 
     #[cfg(any(test, feature = "internals"))]
@@ -143,32 +200,34 @@ impl<R: Real> TypedEngine<R> {
         workspace: &mut Workspace<R>,
         rois: &[usize],
     ) -> Result<PartPlan<R>> {
-        let mut plan = self.plan_part(planned, rois)?;
-        let view = workspace.make_room(&self.gpu, &plan, self.direct_bytes)?;
-        self.pack(planned, view, &mut plan, rois);
+        let mut plan = self.plan_part(planned, rois, Header::Exact)?;
+        let view = self.make_room(workspace, &plan)?;
+        leave_out(&mut plan, empty_rois(&self.pack(planned, view, rois)));
+        self.write_header(workspace, &plan)?;
         Ok(plan)
     }
 
-    pub(super) fn plan_part(&self, planned: Planned<'_>, rois: &[usize]) -> Result<PartPlan<R>> {
-        let plans = rois.iter().map(|&roi| &planned.plans[roi]);
-        let form = (planned.encoding, self.packed_bytes(planned.encoding));
-        let sum_threads = || Ok(self.kernels.get(&self.gpu, KernelName::SumHistos)?.workgroup_size("sum_histos")[0]);
-        PartPlan::new(&self.search, &planned.shape, &self.capacity, form, plans, sum_threads)
+    pub(super) fn plan_part(&self, planned: Planned<'_>, rois: &[usize], header: Header) -> Result<PartPlan<R>> {
+        self.plan_rois(&planned.shape, planned.encoding, header, rois.iter().map(|&roi| &planned.plans[roi]))
     }
 
-    /// Writes a part to where it is staged.
-    fn pack(
+    pub(super) fn plan_rois<'a>(
         &self,
-        planned: Planned<'_>,
-        mut view: UploadView<u32>,
-        plan: &mut PartPlan<R>,
-        rois: &[usize],
-    ) -> Vec<PackSummary> {
+        shape: &Shape,
+        encoding: Encoding,
+        header: Header,
+        rois: impl Iterator<Item = &'a RoiPlan> + Clone,
+    ) -> Result<PartPlan<R>> {
+        let form = (encoding, self.packed_bytes(encoding));
+        let sum_threads = || Ok(self.kernels.get(&self.gpu, KernelName::SumHistos)?.workgroup_size("sum_histos")[0]);
+        PartPlan::new(&self.search, shape, &self.capacity, form, header, rois, sum_threads)
+    }
+
+    /// Writes the spacepoints of a part to where they are staged.
+    fn pack(&self, planned: Planned<'_>, mut view: UploadView<u32>, rois: &[usize]) -> Vec<PackSummary> {
         let bytes = self.packed_bytes(planned.encoding);
-        let header_words = plan.regions.spacepoints as usize / 4;
+        let spacepoints: usize = rois.iter().map(|&roi| planned.plans[roi].spacepoints).sum();
         let words = rois.iter().map(|&roi| planned.plans[roi].spacepoints * bytes / 4);
-        let mut parts = view.parts(std::iter::once(header_words).chain(words)).into_iter();
-        let mut header = parts.next().expect("the first length is the header's");
         let pack = |(mut part, &roi): (UploadPart<'_, u32>, &usize)| {
             let (plan, view) = (&planned.plans[roi], planned.batch.roi(roi));
             let mut fits = true;
@@ -183,21 +242,13 @@ impl<R: Real> TypedEngine<R> {
             debug_assert!(fits, "a part has room for all spacepoints of its RoI");
             packed
         };
-        let few = plan.needs.spacepoints < PARALLEL_PACKING || rois.len() == 1;
-        let parts: Vec<_> = parts.zip(rois).collect();
-        let packed: Vec<PackSummary> = match planned.helpers {
+        let few = spacepoints < PARALLEL_PACKING || rois.len() == 1;
+        let parts: Vec<_> = view.parts(words).into_iter().zip(rois).collect();
+        match planned.helpers {
             _ if few => parts.into_iter().map(pack).collect(),
             Helpers::Pool => parts.into_par_iter().with_min_len(rois.len() / 64 + 1).map(pack).collect(),
             Helpers::Threads(threads) => in_threads(parts, threads, pack),
-        };
-        for (roi, packed) in plan.rois.iter_mut().zip(&packed) {
-            if packed.kept == 0 {
-                R::leave_out(roi);
-            }
         }
-        let fits = header.write(&plan.header());
-        debug_assert!(fits, "the header has the room that it asked for");
-        packed
     }
 
     /// Encodes what the stages rely on: the input on the device.
@@ -281,17 +332,34 @@ impl<R: Real> TypedEngine<R> {
         part: Option<InFlight<'_, R>>,
         answers: &mut Answers,
     ) -> Result<()> {
-        let Some(InFlight { rois, packed, workspace, submission }) = part else { return Ok(()) };
+        let Some(InFlight { rois, packed, place }) = part else { return Ok(()) };
         let each = planned.shape.peaks as usize;
         let count = rois.len() * each;
-        let peaks = match planned.waiting {
-            Waiting::Blocking => {
-                self.gpu.wait_spinning(&submission, planned.spin)?;
-                workspace.results.read_done(&self.gpu, count)?
+        let (peaks, first) = match (place, planned.waiting) {
+            (Place::Own(workspace, submission), waiting) => {
+                let peaks = match waiting {
+                    Waiting::Blocking => {
+                        self.gpu.wait_spinning(&submission, planned.spin)?;
+                        workspace.results.read_done(&self.gpu, count)?
+                    }
+                    Waiting::Async => workspace.results.read_async(&self.gpu, &submission, count).await?,
+                };
+                workspace.give_back();
+                (Arc::new(peaks), 0)
             }
-            Waiting::Async => workspace.results.read_async(&self.gpu, &submission, count).await?,
+            (Place::Joint(mut ticket, first), waiting) => {
+                let peaks = match waiting {
+                    Waiting::Blocking => ticket.wait(self)?,
+                    Waiting::Async => ticket.wait_async(self).await?,
+                };
+                let Some(peaks) = peaks else {
+                    answers.to_repeat.extend(rois);
+                    return Ok(());
+                };
+                (peaks, first)
+            }
         };
-        workspace.give_back();
+        let peaks = &peaks[first * each..][..count];
         let mut vertices = Vec::new();
         for ((roi, packed), peaks) in rois.into_iter().zip(packed).zip(peaks.chunks_exact(each)) {
             if packed.too_far {
@@ -320,9 +388,18 @@ impl<R: Real> TypedEngine<R> {
 const MOST_RESERVED: usize = 8;
 
 /// Spacepoints of a part that are worth more than one thread.
-const PARALLEL_PACKING: u64 = 1 << 16;
+const PARALLEL_PACKING: usize = 1 << 16;
+
+/// Places in a part of RoIs whose spacepoints take no part.
+fn empty_rois(packed: &[PackSummary]) -> impl Iterator<Item = usize> {
+    packed.iter().enumerate().filter(|(_, packed)| packed.kept == 0).map(|(roi, _)| roi)
+}
+
+pub(super) fn leave_out<R: Real>(plan: &mut PartPlan<R>, rois: impl IntoIterator<Item = usize>) {
+    rois.into_iter().for_each(|roi| R::leave_out(&mut plan.rois[roi]));
+}
 
 /// Whether the device had no memory to give: nothing was begun, and less may fit.
-fn is_out_of_memory(error: &Error) -> bool {
+pub(super) fn is_out_of_memory(error: &Error) -> bool {
     matches!(error, Error::Gpu(kernel_host::Error::OutOfMemory { .. }))
 }

@@ -67,6 +67,35 @@ pub(crate) struct Regions {
     pub(crate) end: u64,
 }
 
+impl Regions {
+    /// Most RoIs of a joint submission.
+    pub(crate) const JOINT_ROIS: usize = 256;
+    /// Most rows of one, beyond those of [`Capacity::filling`].
+    const JOINT_ROWS: usize = Capacity::MOST_FILLING + Self::JOINT_ROIS;
+
+    /// With room for so many params, RoIs and rows.
+    fn of<R: Real>(params: usize, rois: usize, rows: usize) -> Self {
+        let params = params as u64 * ALIGNMENT;
+        let row_rois = params + aligned((rois * size_of::<R::Roi>()) as u64);
+        let spacepoints = row_rois + aligned(4 * rows as u64);
+        Self { rois: params, row_rois, spacepoints, end: spacepoints }
+    }
+
+    /// Of a joint submission, before its RoIs are known.
+    pub(crate) fn joint<R: Real>() -> Self {
+        Self::of::<R>(STAGES + MOST_DISPATCHES as usize, Self::JOINT_ROIS, Self::JOINT_ROWS)
+    }
+}
+
+/// The room for params and RoIs before the spacepoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Header {
+    /// As much as the part needs.
+    Exact,
+    /// The same for all parts: spacepoints are written before all RoIs are known.
+    Joint,
+}
+
 /// One dispatch of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dispatch {
@@ -88,8 +117,8 @@ const HISTOGRAMS: u32 = 8;
 
 impl<R: Real> PartPlan<R> {
     /// Plans RoIs whose spacepoints come in this encoding, each of `bytes`. Each RoI has room for
-    /// all of its spacepoints. `sum_threads` returns the threads of a workgroup of sum_histos; it
-    /// is called only where that kernel runs.
+    /// all of its spacepoints; they begin where `header` says. `sum_threads` returns the threads of
+    /// a workgroup of sum_histos; it is called only where that kernel runs.
     ///
     /// # Errors
     /// Errors of `sum_threads`.
@@ -98,6 +127,7 @@ impl<R: Real> PartPlan<R> {
         shape: &Shape,
         capacity: &Capacity,
         (encoding, bytes): (Encoding, usize),
+        header: Header,
         plans: impl Iterator<Item = &'a RoiPlan> + Clone,
         sum_threads: impl FnOnce() -> Result<u32>,
     ) -> Result<Self> {
@@ -137,7 +167,7 @@ impl<R: Real> PartPlan<R> {
             #[cfg(test)]
             words,
         };
-        plan.regions = plan.regions(bytes);
+        plan.regions = plan.regions(bytes, header);
         plan.dispatches = plan.dispatches(capacity, sum_threads)?;
         Ok(plan)
     }
@@ -190,30 +220,32 @@ impl<R: Real> PartPlan<R> {
     }
 
     /// Where a part's data lie in its upload; a spacepoint is `bytes` long.
-    fn regions(&self, bytes: usize) -> Regions {
-        let rois = (STAGES + self.more_params()) as u64 * ALIGNMENT;
-        let row_rois = rois + aligned(size_of_val(self.rois.as_slice()) as u64);
-        let spacepoints = row_rois + aligned(size_of_val(self.row_rois.as_slice()) as u64);
-        Regions { rois, row_rois, spacepoints, end: spacepoints + self.needs.spacepoints * bytes as u64 }
+    fn regions(&self, bytes: usize, header: Header) -> Regions {
+        let all = match header {
+            Header::Exact => Regions::of::<R>(STAGES + self.more_params(), self.rois.len(), self.row_rois.len()),
+            Header::Joint => Regions::joint::<R>(),
+        };
+        Regions { end: all.spacepoints + self.needs.spacepoints * bytes as u64, ..all }
     }
 
-    /// Params and RoIs as they are uploaded before the spacepoints.
-    pub(crate) fn header(&self) -> Vec<u32> {
-        let regions = &self.regions;
-        let mut header = vec![0u32; regions.spacepoints as usize / 4];
-        let mut put = |at: u64, words: &[u32]| header[at as usize / 4..][..words.len()].copy_from_slice(words);
-        for stage in 0..STAGES as u64 {
-            let params = Params { stage: stage as u32, ..self.params };
-            put(stage * ALIGNMENT, bytemuck::cast_slice(&[params]));
+    /// Params, RoIs and the RoI of each row, as they are uploaded to their regions.
+    pub(crate) fn header(&self) -> (Vec<u32>, &[u32], &[u32]) {
+        let mut words = vec![0; (STAGES + self.more_params()) * ALIGNMENT as usize / 4];
+        let mut places = words.chunks_exact_mut(ALIGNMENT as usize / 4);
+        let mut put = |params: Params| {
+            let own: &[u32] = bytemuck::cast_slice(std::slice::from_ref(&params));
+            if let Some(place) = places.next() {
+                place[..own.len()].copy_from_slice(own);
+            }
+        };
+        for stage in 0..STAGES as u32 {
+            put(Params { stage, ..self.params });
         }
         for dispatch in 0..self.more_params() as u32 {
             let [row_first, rows] = self.rows_of(dispatch);
-            let params = Params { row_first, rows, ..self.params };
-            put((STAGES as u64 + u64::from(dispatch)) * ALIGNMENT, bytemuck::cast_slice(&[params]));
+            put(Params { row_first, rows, ..self.params });
         }
-        put(regions.rois, bytemuck::cast_slice(&self.rois));
-        put(regions.row_rois, &self.row_rois);
-        header
+        (words, bytemuck::cast_slice(&self.rois), &self.row_rois)
     }
 
     /// Whether sum_histos needs its first stage.

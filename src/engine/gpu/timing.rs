@@ -29,7 +29,7 @@ impl<R: Real> TypedEngine<R> {
         let plans = self.plan(batch, helpers)?;
         let (encoding, waiting, spin) = (self.encoding(), Waiting::Blocking, Duration::ZERO);
         let shape = self.shape.with_peaks(self.search.config.first_peaks());
-        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin, shape };
+        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin, joins: false, shape };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         let bytes = self.packed_bytes(planned.encoding);
         let capacity = Capacity { upload_bytes: u64::MAX, ..self.capacity };

@@ -2,7 +2,7 @@
 //! again.
 
 use kernel_host::wgpu::{self, BufferUsages};
-use kernel_host::{BindGroupSlot, Buffer, Error as GpuError, Gpu, Readback, Upload, UploadView};
+use kernel_host::{BindGroupSlot, Buffer, Error as GpuError, Gpu, Readback, Upload};
 
 use crate::engine::gpu::capacity::ALIGNMENT;
 use crate::engine::gpu::kernels::KernelName;
@@ -88,9 +88,9 @@ impl<R: Real> Workspace<R> {
         }
     }
 
-    /// Makes room for a part; where it is to be staged. Of up to `direct_bytes`, shaders read it
+    /// Makes room for a part, but not where it is staged. Of up to `direct_bytes`, shaders read it
     /// there.
-    pub(crate) fn make_room(&mut self, gpu: &Gpu, plan: &PartPlan<R>, direct_bytes: u64) -> Result<UploadView<u32>> {
+    pub(crate) fn make_room(&mut self, gpu: &Gpu, plan: &PartPlan<R>, direct_bytes: u64) -> Result<()> {
         let regions = plan.regions;
         self.direct = regions.end <= direct_bytes;
         self.regions = regions;
@@ -126,7 +126,7 @@ impl<R: Real> Workspace<R> {
             status: plan.rois.len(),
         }
         self.results.reserve(gpu, plan.peaks())?;
-        Ok(self.staging.map(gpu, regions.end as usize / 4)?)
+        Ok(())
     }
 
     /// Binds the input from byte `from` on: `bytes` of it, or without a number as much as a binding

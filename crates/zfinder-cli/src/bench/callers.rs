@@ -38,10 +38,13 @@ impl Caller {
 }
 
 impl MeasuredCase<'_> {
-    /// Measures 1, 2, 4, ... callers, up to the number of `cores`.
+    /// Measures 1, 2, 4, ... callers, up to twice the number of `cores`.
     pub(super) fn callers(&self, cores: usize, checked: &mut CheckReport) -> Result<Vec<CallerRate>, Failure> {
         let powers = std::iter::successors(Some(1), |callers| Some(2 * callers)).take_while(|&callers| callers < cores);
-        powers.chain([cores]).filter_map(|callers| self.rate_of_callers(callers, checked).transpose()).collect()
+        powers
+            .chain([cores, 2 * cores])
+            .filter_map(|callers| self.rate_of_callers(callers, checked).transpose())
+            .collect()
     }
 
     fn rate_of_callers(&self, count: usize, checked: &mut CheckReport) -> Result<Option<CallerRate>, Failure> {

@@ -246,7 +246,11 @@ impl MeasuredCase<'_> {
         let batch = self.sample.batch(0, rois);
         let Some(times) = internals::time_on_device(self.finder, &batch, self.rounds)? else { return Ok(()) };
         measured.resident = Rate::new(times.rois, times.rois, 1, times.resident);
-        let kernel = |(name, seconds): (String, f64)| KernelTime { name, us_per_roi: 1e6 * seconds };
+        let alone = internals::time_on_device(self.finder, &self.sample.batch(0, 1), 1)?.unwrap_or_default();
+        let kernel = |(name, seconds): (String, f64)| {
+            let alone = alone.stages.iter().find(|(other, _)| *other == name);
+            KernelTime { alone_us: alone.map(|(_, seconds)| 1e6 * seconds), name, us_per_roi: 1e6 * seconds }
+        };
         measured.kernels = times.stages.into_iter().map(kernel).collect();
         let bytes_per_roi = times.bytes as f64 / times.rois.max(1) as f64;
         let gb_per_s = bytes_per_roi * rate / 1e9;

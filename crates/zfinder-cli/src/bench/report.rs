@@ -175,6 +175,8 @@ pub struct OneCore {
 pub struct KernelTime {
     pub name: String,
     pub us_per_roi: f64,
+    /// Of one RoI by itself.
+    pub alone_us: Option<f64>,
 }
 
 /// Bytes that are uploaded.

@@ -154,6 +154,9 @@ fn device(sample: &SampleReport) -> Option<Table> {
         row.push(or_none(transfer, |transfer| short(transfer.gb_per_s)));
         row.extend(with_packing.then(|| or_none(packing(result).as_ref(), |&us| short(us))));
         table.add_row(row);
+        let alone = |name: &&str| result.kernels.iter().find(|kernel| kernel.name == *name)?.alone_us;
+        let times = kernels.iter().map(|name| or_none(alone(name).as_ref(), |&us| short(us)));
+        table.add_row([String::new(), "one RoI".into(), String::new()].into_iter().chain(times));
     }
     (!results.is_empty()).then_some(table)
 }

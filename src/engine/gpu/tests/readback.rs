@@ -103,7 +103,8 @@ impl<R: Real> TypedEngine<R> {
         let plans = self.plan(batch, helpers)?;
         let encoding = self.encoding();
         let shape = self.shape.with_peaks(self.search.config.peaks);
-        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin: Duration::ZERO, shape };
+        let planned =
+            Planned { batch, plans: &plans, encoding, waiting, helpers, spin: Duration::ZERO, joins: false, shape };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         let cut = capacity::cut::<R>(&plans, &wanted, self.packed_bytes(encoding), &self.capacity, &shape);
         assert_eq!((cut.parts.len(), cut.too_large.len()), (1, 0), "test batches fit");
