@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import threading
@@ -20,6 +21,9 @@ from ._results import Results
 from ._spacepoints import Spacepoints, spacepoints_of
 
 log = logging.getLogger("pyzfinder")
+
+# Searches of `Finder.submit` at once on a GPU: their threads sleep while it works.
+_SUBMITTED_TO_GPU = 64
 
 # The process that opened a GPU. A GPU that was opened before a fork does not work after the fork.
 _gpu_process: int | None = None
@@ -101,6 +105,7 @@ class Finder:
         self.threads = threads
         self._words = {"precision": precision, "accumulate": accumulate, "encoding": encoding}
         self._core: Any = None
+        self._threads: ThreadPoolExecutor | None = None
         self._process: int | None = None
         self._lock = threading.Lock()
 
@@ -156,7 +161,7 @@ class Finder:
             )
             if not core.uses_host:
                 _gpu_process = process
-            self._core, self._process = core, process
+            self._core, self._threads, self._process = core, None, process
             return core
 
     @property
@@ -250,6 +255,65 @@ class Finder:
                 raise ConfigError("option `calorimeter`: there are no objects")
             return self._find(spacepoints)
         return self._find(spacepoints, None, Objects(objects, calorimeter).of(spacepoints))
+
+    def submit(self, *columns: Any, **named: Any) -> Future[Results]:
+        """Start a search, and return its future.
+
+        For programs with many events on their way: small ones go to a GPU together.
+
+        Parameters
+        ----------
+        *columns, **named
+            As for `find`. They must not change before the future is done.
+
+        Returns
+        -------
+        concurrent.futures.Future
+            The results, or the error of `find`.
+
+        Examples
+        --------
+        >>> import pyzfinder
+        >>> sample = pyzfinder.simulate(rois=4).spacepoints
+        >>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
+        >>> futures = [finder.submit(event) for event in sample.partitions(1)]
+        >>> [len(future.result()) for future in futures]
+        [1, 1, 1, 1]
+        """
+        core = self._open()
+        with self._lock:
+            if self._threads is None:
+                cores = self.threads or os.cpu_count() or 1
+                count = cores if core.uses_host else _SUBMITTED_TO_GPU
+                self._threads = ThreadPoolExecutor(count, "pyzfinder submit")
+            threads = self._threads
+        return threads.submit(self.find, *columns, **named)
+
+    async def find_async(self, *columns: Any, **named: Any) -> Results:
+        """Find the vertices of every RoI, for asyncio: other tasks run meanwhile.
+
+        Parameters
+        ----------
+        *columns, **named
+            As for `find`. They must not change before the call is done.
+
+        Returns
+        -------
+        Results
+            As of `find`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> import pyzfinder
+        >>> sample = pyzfinder.simulate(rois=4).spacepoints
+        >>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
+        >>> async def all_events():
+        ...     return await asyncio.gather(*map(finder.find_async, sample.partitions(1)))
+        >>> [len(results) for results in asyncio.run(all_events())]
+        [1, 1, 1, 1]
+        """
+        return await asyncio.wrap_future(self.submit(*columns, **named))
 
     def _find(self, spacepoints: Spacepoints, *arguments: Any) -> Results:
         core = self._open()

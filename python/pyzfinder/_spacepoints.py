@@ -165,11 +165,19 @@ def _array(name: str, column: Any) -> np.ndarray:
     return array
 
 
+def _contiguous(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """Return an array of this type in aligned memory without gaps: the same one if it is so."""
+    flags = array.flags
+    if array.dtype == dtype and flags.c_contiguous and flags.aligned:
+        return array
+    return np.require(array, dtype, ["C", "A"])
+
+
 def _coordinates(names: tuple[str, ...], columns: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
     arrays = [_array(name, column) for name, column in zip(names, columns)]
     is_single = all(array.dtype.kind == "f" and array.dtype.itemsize == 4 for array in arrays)
     dtype = np.float32 if is_single else np.float64
-    return tuple(np.require(array, dtype, ["C", "A"]) for array in arrays)
+    return tuple(_contiguous(array, dtype) for array in arrays)
 
 
 def _integers(name: str, column: Any) -> np.ndarray:
@@ -178,7 +186,7 @@ def _integers(name: str, column: Any) -> np.ndarray:
         return array.astype(np.uint8)
     if array.dtype.kind not in "iu":
         raise InputTypeError(f"{name} has type {array.dtype}: integers are expected")
-    return np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
+    return _contiguous(array, array.dtype.newbyteorder("="))
 
 
 def _offsets(offsets: Any, spacepoints: int) -> np.ndarray:
@@ -191,7 +199,7 @@ def _offsets(offsets: Any, spacepoints: int) -> np.ndarray:
         raise InputError("offsets are empty: one more than there are RoIs is expected")
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
         raise InputError("an offset is too large")
-    return np.require(array, np.int64, ["C", "A"])
+    return _contiguous(array, np.int64)
 
 
 def _columns_of(
@@ -269,9 +277,7 @@ def _rois(rois: Any, count: int) -> dict[str, np.ndarray]:
         array = _array(name, [column] * count if np.isscalar(column) else column)
         if len(array) != count:
             raise InputError(f"{name} has {len(array)} elements for {count} RoIs")
-        checked[name] = (
-            _ids(name, array) if name in _IDS else np.require(array, np.float64, ["C", "A"])
-        )
+        checked[name] = _ids(name, array) if name in _IDS else _contiguous(array, np.float64)
     for low, high in (("phi_min", "phi_max"), ("z_min", "z_max")):
         if (low in checked) != (high in checked):
             raise InputError(f"rois need both of {low} and {high}")
@@ -287,7 +293,7 @@ def _ids(name: str, array: np.ndarray) -> np.ndarray:
         raise InputTypeError(f"{name} has type {array.dtype}: integers are expected")
     if array.dtype.kind == "i" and array.min() < 0:
         raise InputError(f"{name} has negative elements")
-    return np.require(array, np.uint64, ["C", "A"])
+    return _contiguous(array, np.uint64)
 
 
 def _is_awkward(table: Any) -> bool:

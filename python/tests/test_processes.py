@@ -1,5 +1,6 @@
 """Threads, processes, signals and the command."""
 
+import asyncio
 import multiprocessing
 import os
 import pickle
@@ -55,6 +56,23 @@ def test_two_processes(finder, sample, method):
     with ProcessPoolExecutor(2, mp_context=context) as processes:
         found = [processes.submit(digest, finder, sample.spacepoints) for _ in range(4)]
         assert {future.result(timeout=60) for future in found} == {expected}
+
+
+def test_submitted_events_have_the_answers_of_the_batch(finder, sample):
+    events = list(sample.spacepoints.partitions(1))
+    wanted = [digest(finder, event) for event in events]
+    fresh = finder.replace()
+    futures = [fresh.submit(event) for event in events * 3]
+    assert [future.result().digest for future in futures] == wanted * 3
+
+    async def all_events():
+        return await asyncio.gather(*map(fresh.find_async, events))
+
+    assert [results.digest for results in asyncio.run(all_events())] == wanted
+    with pytest.raises(pyzfinder.InputError, match="x, y, z and layer"):
+        fresh.submit(y=[1.0]).result()
+    with pytest.raises(pyzfinder.InputError, match="x, y, z and layer"):
+        asyncio.run(fresh.find_async(y=[1.0]))
 
 
 def test_the_interpreter_lock_is_released():

@@ -1,6 +1,7 @@
 //! Typed device buffers that grow, and read-back to the host.
 
 use std::marker::PhantomData;
+use std::sync::Mutex;
 
 use bytemuck::Pod;
 
@@ -8,6 +9,7 @@ use crate::allocation::Allocation;
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::poll::{MapOutcome, Submission};
+use crate::status::lock;
 
 /// A device buffer of `T`. It is allocated by the first reservation, and reallocated if a
 /// reservation exceeds it.
@@ -179,6 +181,8 @@ fn whole_words(bytes: u64) -> u64 {
 #[derive(Debug)]
 pub struct Readback<T: Pod> {
     staging: Buffer<T>,
+    /// The mapping of so many bytes that was requested for when the device is done.
+    requested: Mutex<Option<(MapOutcome, u64)>>,
 }
 
 /// Unmaps when dropped, so that the buffer stays usable if a future is dropped midway.
@@ -197,7 +201,8 @@ impl<T: Pod> Readback<T> {
     /// Makes a buffer without memory.
     #[must_use]
     pub fn new(label: &str) -> Self {
-        Self { staging: Buffer::new(label, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST) }
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        Self { staging: Buffer::new(label, usage), requested: Mutex::default() }
     }
 
     /// Lets shaders write to the buffer directly, if the device has `MAPPABLE_PRIMARY_BUFFERS`.
@@ -292,7 +297,9 @@ impl<T: Pod> Readback<T> {
         let Some((mapping, outcome, bytes)) = self.map(gpu, len)? else {
             return Ok(then(&[]));
         };
-        outcome.wait(gpu)?;
+        if !outcome.is_known() {
+            outcome.wait(gpu)?;
+        }
         self.finish(gpu, mapping, &outcome, bytes, len, then)
     }
 
@@ -317,10 +324,29 @@ impl<T: Pod> Readback<T> {
         }
         let raw = self.staging.raw()?;
         let failed = |message| Error::Map { what: self.staging.label.clone(), message };
-        let outcome = gpu
-            .catch(|| MapOutcome::request(raw, wgpu::MapMode::Read, bytes))
-            .map_err(|caught| caught.into_error(&self.staging.label, bytes, failed))?;
+        let outcome = match lock(&self.requested).take() {
+            Some((outcome, requested)) if requested >= bytes => outcome,
+            Some(_) => return Err(failed("fewer elements were requested".to_owned())),
+            None => gpu
+                .catch(|| MapOutcome::request(raw, wgpu::MapMode::Read, bytes))
+                .map_err(|caught| caught.into_error(&self.staging.label, bytes, failed))?,
+        };
         Ok(Some((Mapping { gpu, raw }, outcome, bytes)))
+    }
+
+    /// Requests the mapping of the first `len` elements for when the device is done with the work
+    /// that was submitted. They must be read once before the buffer is used again; reading them
+    /// need not ask the device then.
+    ///
+    /// # Errors
+    /// As [`Readback::read`].
+    pub fn map_when_done(&self, gpu: &Gpu, len: usize) -> Result<(), Error> {
+        if let Some((mapping, outcome, bytes)) = self.map(gpu, len)? {
+            // It is unmapped after it was read.
+            std::mem::forget(mapping);
+            *lock(&self.requested) = Some((outcome, bytes));
+        }
+        Ok(())
     }
 
     fn finish<R>(

@@ -13,6 +13,7 @@ use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::poll::{MapOutcome, REMAPS};
+use crate::status::Caught;
 
 /// Staging memory of `T`. [`Upload::map`] it, write it from any number of threads, and
 /// [`Upload::copy_to`] a buffer. Callers that come one after the other take a [`Upload::view`]
@@ -27,6 +28,8 @@ pub struct Upload<T: Pod> {
     raw: Option<Allocation>,
     /// The device on which it is mapped.
     mapped_on: Option<Gpu>,
+    /// The mapping that was requested for when the device is done.
+    requested: Option<MapOutcome>,
     /// Whether a view of cached memory exists.
     seen: Arc<AtomicBool>,
     capacity: usize,
@@ -94,6 +97,7 @@ impl<T: Pod> Upload<T> {
             usage,
             raw: None,
             mapped_on: None,
+            requested: None,
             seen: Arc::default(),
             capacity: 0,
             element: PhantomData,
@@ -159,11 +163,13 @@ impl<T: Pod> Upload<T> {
         };
         let Some(raw) = self.raw.as_deref() else { return Err(failed("there is no memory".to_owned())) };
         if self.mapped_on.is_none() {
-            let mode = if self.is_cached() { wgpu::MapMode::Read } else { wgpu::MapMode::Write };
-            let outcome = gpu
-                .catch(|| MapOutcome::request(raw, mode, raw.size()))
-                .map_err(|caught| caught.into_error(&self.label, raw.size(), failed))?;
-            outcome.wait(gpu)?;
+            let outcome = match self.requested.take() {
+                Some(outcome) => outcome,
+                None => self.request(gpu, raw).map_err(|caught| caught.into_error(&self.label, raw.size(), failed))?,
+            };
+            if !outcome.is_known() {
+                outcome.wait(gpu)?;
+            }
             match outcome.take() {
                 Some(Ok(())) => {}
                 Some(Err(error)) => return Err(failed(error.to_string())),
@@ -172,6 +178,20 @@ impl<T: Pod> Upload<T> {
             self.mapped_on = Some(gpu.clone());
         }
         Ok(())
+    }
+
+    /// Requests the mapping for when the device is done with the work that was submitted. The next
+    /// [`Upload::make_room`] need not ask the device then.
+    pub fn map_when_done(&mut self, gpu: &Gpu) {
+        if REMAPS && self.mapped_on.is_none() && self.requested.is_none() {
+            // Without it, the next mapping finds the error.
+            self.requested = self.raw.as_deref().and_then(|raw| self.request(gpu, raw).ok());
+        }
+    }
+
+    fn request(&self, gpu: &Gpu, raw: &wgpu::Buffer) -> Result<MapOutcome, Caught> {
+        let mode = if self.is_cached() { wgpu::MapMode::Read } else { wgpu::MapMode::Write };
+        gpu.catch(|| MapOutcome::request(raw, mode, raw.size()))
     }
 
     /// Returns elements of mapped memory that no other view has. The first of them begins at a
@@ -223,7 +243,7 @@ impl<T: Pod> Upload<T> {
         }
         let generous = (more * Self::SIZE).min(limit - limit % Self::SIZE).max(bytes);
         // Freed first, so that both need not fit at once.
-        (self.raw, self.mapped_on, self.capacity) = (None, None, 0);
+        (self.raw, self.mapped_on, self.requested, self.capacity) = (None, None, None, 0);
         let descriptor = wgpu::BufferDescriptor {
             label: Some(&self.label),
             size: bytes,

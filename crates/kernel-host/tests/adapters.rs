@@ -266,16 +266,16 @@ fn futures_may_be_dropped_midway_and_awaited_in_any_order() {
 fn what_many_threads_stage_arrives() {
     let options = GpuOptions { optional_features: wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, ..GpuOptions::default() };
     each(&options, |gpu| {
-        stages(gpu, Upload::new("staged"));
-        stages(gpu, Upload::new("staged, cached").cached(gpu));
+        stages(gpu, Upload::new("staged"), true);
+        stages(gpu, Upload::new("staged, cached").cached(gpu), false);
     });
 }
 
-fn stages(gpu: &Gpu, mut upload: Upload<u32>) {
+fn stages(gpu: &Gpu, mut upload: Upload<u32>, has_views: bool) {
     let mut numbers = Buffer::<u32>::new("numbers", storage());
     let mut readback = Readback::<u32>::new("numbers readback");
-    // Again and larger: mapped a second time, then reallocated.
-    for lengths in [vec![5, 0, 3], vec![2, 6], vec![1000, 24, 1]] {
+    // Again and larger: mapped a second time, then reallocated. Some mappings are requested ahead.
+    for (round, lengths) in [vec![5, 0, 3], vec![2, 6], vec![8], vec![1000, 24, 1]].into_iter().enumerate() {
         let total = lengths.iter().sum();
         let mut view = upload.map(gpu, total).expect("room");
         let parts = view.parts(lengths.iter().copied());
@@ -303,9 +303,28 @@ fn stages(gpu: &Gpu, mut upload: Upload<u32>) {
         ));
         readback.copy_from(&mut encoder, &numbers, total).expect("as many");
         let submission = gpu.submit(encoder).expect("submitted");
+        if round > 0 {
+            upload.map_when_done(gpu);
+            readback.map_when_done(gpu, total).expect("as many");
+        }
         let found = readback.read(gpu, &submission, total).expect("read");
         let wanted = lengths.iter().enumerate().flat_map(|(i, &n)| (0..n as u32).map(move |k| i as u32 * 10_000 + k));
         assert_eq!(found, wanted.collect::<Vec<_>>(), "{}", gpu.name());
+    }
+    // Callers that come one after the other write their own parts.
+    upload.make_room(gpu, 12).expect("room");
+    if has_views {
+        let [mut first, mut second] = [0..4, 4..12].map(|elements| upload.view(elements).expect("no other view"));
+        assert!(second.parts([8])[0].write(&[2; 8]) && first.parts([4])[0].write(&[1; 4]));
+        assert!(matches!(upload.view(3..5), Err(Error::Map { .. })), "{}: views overlap", gpu.name());
+        drop((first, second));
+        assert!(matches!(upload.view(0..1 << 20), Err(Error::Map { .. })), "{}: beyond the end", gpu.name());
+        let mut encoder = gpu.encoder("views");
+        upload.copy_to(&mut encoder, &numbers, 12).expect("as many");
+        readback.copy_from(&mut encoder, &numbers, 12).expect("as many");
+        let submission = gpu.submit(encoder).expect("submitted");
+        assert_eq!(readback.read(gpu, &submission, 12).expect("read"), [[1; 4], [2; 4], [2; 4]].concat());
+        assert!(matches!(upload.view(0..4), Err(Error::Map { .. })), "{}: the device has it", gpu.name());
     }
     // While a view exists, neither the device nor a second view gets the memory.
     let view = upload.map(gpu, 3).expect("room");

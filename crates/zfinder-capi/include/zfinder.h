@@ -230,6 +230,10 @@ typedef struct zf_batch {
   const struct zf_roi *roi;
 } zf_batch;
 
+// Function that the library calls when a submitted batch is done, with `ZF_OK` or the code of the
+// failure, whose text is `zf_last_error()` within the call. `user` is that of `zf_submit()`.
+typedef void (*zf_callback)(zf_code code, void *user);
+
 // Handle of a stream. 0 is no stream. Numbers are never used again.
 typedef struct zf_stream {
   // Number of the stream.
@@ -335,6 +339,24 @@ zf_code zf_results_destroy(struct zf_results results);
 // # Safety
 // Columns have the sizes that `batch` states, and nobody changes them during the call.
 zf_code zf_find(struct zf_finder finder, const struct zf_batch *batch, struct zf_results results);
+
+// Starts the search of a batch, and returns. The library calls `callback` when the search is done,
+// once, on a thread of its own, possibly before this function returns. For frameworks that suspend
+// an event while a GPU works. Any thread, and any number of batches at once: small ones go to the
+// GPU together.
+//
+// After `ZF_OK` the columns of `batch` must stay as they are, and nobody uses `results`, until the
+// callback. Offsets and descriptions of RoIs are copied. After another code there is no callback.
+//
+// # Safety
+// As `zf_find()`, until the callback. `callback` may be called on any thread with `user`, and does
+// not throw. It may call any function of this library, but should be short: it holds up the
+// answers of others.
+zf_code zf_submit(struct zf_finder finder,
+                  const struct zf_batch *batch,
+                  struct zf_results results,
+                  zf_callback callback,
+                  void *user);
 
 // Starts a stream, which keeps `in_flight` batches in flight, 1 to 1024, each with a thread. 0 is
 // twice the number of cores. Any thread.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -191,6 +192,26 @@ class Finder {
     Results results;
     find(batch, results);
     return results;
+  }
+
+  // Starts the search of a batch, and calls done(code) when `results` are there: once, on a thread
+  // of the library, possibly before this function returns. `done` is copied and must not throw.
+  // Until then the columns of the batch stay as they are, and `results` are not used, moved or
+  // destroyed. With another code than ZF_OK, zf_last_error() is the text within the call.
+  template <class Done>
+  void submit(const zf_batch& batch, Results& results, Done done) const {
+    struct Pending {
+      Results& results;
+      Done done;
+    };
+    auto pending = std::make_unique<Pending>(Pending{results, std::move(done)});
+    const zf_callback call = [](zf_code code, void* user) {
+      const std::unique_ptr<Pending> pending(static_cast<Pending*>(user));
+      pending->results.fill([&](zf_results) { return code; });
+      pending->done(code);
+    };
+    detail::check(zf_submit(handle(), &batch, results.handle_.value, call, pending.get()));
+    pending.release();
   }
 
   // Returns which engine runs, and on which adapters.

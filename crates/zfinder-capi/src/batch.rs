@@ -55,7 +55,7 @@ impl<'a> Input<'a> {
     /// # Safety
     /// The pointers are NULL or have as many elements as the batch says, which nobody changes while
     /// the columns live.
-    pub(crate) unsafe fn read(batch: &'a zf_batch, rois: &mut BatchRois) -> Outcome<Self> {
+    pub(crate) unsafe fn read(batch: &zf_batch, rois: &mut BatchRois) -> Outcome<Self> {
         memory::check_size::<zf_roi>("batch->roi_size", batch.roi_size)?;
         if batch.flags & !(ZF_CARTESIAN | ZF_FLOAT | ZF_LAYER_U8) != 0 || batch.reserved != 0 {
             return Err(Failure::argument("batch->flags or batch->reserved has a bit that this library does not know"));
@@ -113,7 +113,7 @@ impl<'a> Input<'a> {
 ///
 /// # Safety
 /// As [`memory::column`].
-unsafe fn coordinates<T>(batch: &zf_batch) -> Outcome<[&[T]; 3]> {
+unsafe fn coordinates<'a, T>(batch: &zf_batch) -> Outcome<[&'a [T]; 3]> {
     let column = |name, pointer: *const c_void| {
         // SAFETY: the promise of this function's caller.
         unsafe { memory::column(name, pointer.cast::<T>(), batch.spacepoints) }
@@ -182,11 +182,25 @@ impl Scratch {
     /// As [`Input::read`].
     pub(crate) unsafe fn search(&mut self, finder: &ZFinder, batch: &zf_batch, results: &mut Results) -> Outcome<()> {
         // SAFETY: the promise of this function's caller.
-        let input = unsafe { Input::read(batch, &mut self.rois) }?;
+        let input = unsafe { self.read(batch) }?;
+        Ok(finder.find_batch_into(self.view(&input)?, results)?)
+    }
+
+    /// Borrows the columns of a batch, and reads its RoIs.
+    ///
+    /// # Safety
+    /// As [`Input::read`].
+    pub(crate) unsafe fn read<'a>(&mut self, batch: &zf_batch) -> Outcome<Input<'a>> {
+        // SAFETY: the promise of this function's caller.
+        unsafe { Input::read(batch, &mut self.rois) }
+    }
+
+    /// Returns the RoIs that were read with these columns. Columns rho, phi, z stay where they are.
+    pub(crate) fn view<'a>(&'a mut self, input: &Input<'a>) -> Outcome<BatchView<'a>> {
         if input.is_cartesian {
             self.batch.clear();
             input.append(&self.rois, &mut self.batch)?;
-            return Ok(finder.find_batch_into(&self.batch, results)?);
+            return Ok((&self.batch).into());
         }
         let layers = match input.layers {
             LayerColumn::Bytes(layers) => layers,
@@ -197,11 +211,10 @@ impl Scratch {
             }
         };
         let rois = &self.rois;
-        let view = match input.coordinates {
+        Ok(match input.coordinates {
             Coordinates::F32(columns) => view(rois, columns, layers)?,
             Coordinates::F64(columns) => view(rois, columns, layers)?,
-        };
-        Ok(finder.find_batch_into(view, results)?)
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 
 use zfinder::Error;
 
@@ -78,7 +79,12 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 pub(crate) fn guard(body: impl FnOnce() -> Outcome<()>) -> zf_code {
     // Registries and spare memory are behind locks that outlive a panic, and hold no half-written
     // values.
-    match catch_unwind(AssertUnwindSafe(body)) {
+    code_of(catch_unwind(AssertUnwindSafe(body)))
+}
+
+/// Returns the code of an outcome or a panic, and remembers its text on this thread.
+pub(crate) fn code_of(ended: thread::Result<Outcome<()>>) -> zf_code {
+    match ended {
         Ok(Ok(())) => zf_code::ZF_OK,
         Ok(Err(Failure { code, text })) => {
             remember(text);

@@ -29,7 +29,7 @@
 //!
 //! - `types`: structures of the header; `options`: options of a finder.
 //! - `registry`: finders, results and streams by handle; `failure`: codes and messages.
-//! - `batch`, `columns`, `stream`: batches, columns of results, and batches in flight.
+//! - `batch`, `columns`, `submit`, `stream`: batches, columns of results, and batches in flight.
 //! - `memory`: arrays that C passes.
 
 #![expect(unsafe_code, reason = "callers in C hand over pointers")]
@@ -41,9 +41,10 @@ mod memory;
 mod options;
 mod registry;
 mod stream;
+mod submit;
 mod types;
 
-use std::ffi::{CString, c_char};
+use std::ffi::{CString, c_char, c_void};
 use std::fmt::Write;
 use std::sync::{LazyLock, Mutex};
 
@@ -307,6 +308,35 @@ pub unsafe extern "C" fn zf_find(finder: zf_finder, batch: *const zf_batch, resu
             lock(&shared.scratch).push(scratch);
             searched
         })
+    })
+}
+
+/// Starts the search of a batch, and returns. The library calls `callback` when the search is done,
+/// once, on a thread of its own, possibly before this function returns. For frameworks that suspend
+/// an event while a GPU works. Any thread, and any number of batches at once: small ones go to the
+/// GPU together.
+///
+/// After `ZF_OK` the columns of `batch` must stay as they are, and nobody uses `results`, until the
+/// callback. Offsets and descriptions of RoIs are copied. After another code there is no callback.
+///
+/// # Safety
+/// As `zf_find()`, until the callback. `callback` may be called on any thread with `user`, and does
+/// not throw. It may call any function of this library, but should be short: it holds up the
+/// answers of others.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zf_submit(
+    finder: zf_finder,
+    batch: *const zf_batch,
+    results: zf_results,
+    callback: zf_callback,
+    user: *mut c_void,
+) -> zf_code {
+    guard(|| {
+        let (shared, results) = (FINDERS.get(finder.id)?, RESULTS.get(results.id)?);
+        // SAFETY: the caller's promise.
+        let batch = unsafe { memory::structure("batch", batch) }?;
+        // SAFETY: the caller's promise.
+        unsafe { submit::submit(shared, batch, results, callback, user) }
     })
 }
 

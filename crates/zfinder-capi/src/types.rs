@@ -95,6 +95,10 @@ pub struct zf_finder {
     pub id: u64,
 }
 
+/// Function that the library calls when a submitted batch is done, with `ZF_OK` or the code of the
+/// failure, whose text is `zf_last_error()` within the call. `user` is that of `zf_submit()`.
+pub type zf_callback = Option<unsafe extern "C" fn(code: zf_code, user: *mut c_void)>;
+
 /// Handle of a stream. 0 is no stream. Numbers are never used again.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,6 @@
 /* Finds vertices through the C interface: `c_test find CONFIG ENGINE SPACEPOINTS [ROIS]` prints them as the command
-   does, `c_test misuse SPACEPOINTS` checks what a wrong call returns, `c_test adapters` lists adapters. */
+   does, `c_test submit ENGINE SPACEPOINTS` checks that each RoI as a submission has the same answer,
+   `c_test misuse SPACEPOINTS` checks what a wrong call returns, `c_test adapters` lists adapters. */
 #include <pthread.h>
 #include <string.h>
 
@@ -288,6 +289,105 @@ static void streams(zf_finder finder) {
   EXPECT(ZF_OK, zf_results_destroy(results));
 }
 
+/* Submissions that were answered. */
+typedef struct {
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  int answered;
+} Answers;
+
+typedef struct {
+  Answers *answers;
+  zf_results results;
+  zf_code code;
+  char text[200];
+} Submission;
+
+static void on_answer(zf_code code, void *user) {
+  Submission *submission = user;
+  Answers *answers = submission->answers;
+  submission->code = code;
+  if (code != ZF_OK) {
+    strncpy(submission->text, zf_last_error(), sizeof submission->text - 1);
+  }
+  pthread_mutex_lock(&answers->mutex);
+  answers->answered++;
+  pthread_cond_signal(&answers->changed);
+  pthread_mutex_unlock(&answers->mutex);
+}
+
+static void wait_for(Answers *answers, int wanted) {
+  pthread_mutex_lock(&answers->mutex);
+  while (answers->answered < wanted) {
+    pthread_cond_wait(&answers->changed, &answers->mutex);
+  }
+  pthread_mutex_unlock(&answers->mutex);
+}
+
+/* Every RoI as a submission, all at once, twice, and each has the answer of the batch. */
+static void submissions(const char *engine) {
+  enum { COPIES = 2 };
+  static Submission all[COPIES * MOST_ROIS];
+  Answers answers = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+  const zf_finder finder = create("default", engine, 0);
+  const zf_batch batch = table_batch();
+  const zf_results results = new_results();
+  const size_t count = COPIES * input.rois;
+  EXPECT(ZF_OK, zf_find(finder, &batch, results));
+  const zf_columns wanted = columns_of(results);
+  for (size_t i = 0; i < count; i++) {
+    const size_t roi = i % input.rois, first = (size_t)input.offsets[roi];
+    zf_batch one = table_batch();
+    const zf_roi description = input.roi[roi]; /* copied by the call */
+    one.rho_or_x = input.x + first;
+    one.phi_or_y = input.y + first;
+    one.z = input.z + first;
+    one.layer = input.layer + first;
+    one.spacepoints = (size_t)input.offsets[roi + 1] - first;
+    one.rois = 1;
+    one.offsets = NULL;
+    one.roi = &description;
+    all[i] = (Submission){&answers, new_results(), ZF_OTHER, ""};
+    EXPECT(ZF_OK, zf_submit(finder, &one, all[i].results, on_answer, &all[i]));
+  }
+  EXPECT(ZF_OK, zf_destroy(finder)); /* submissions go on */
+  wait_for(&answers, (int)count);
+  for (size_t i = 0; i < count; i++) {
+    const size_t roi = i % input.rois, first = wanted.offsets[roi];
+    EXPECT(ZF_OK, all[i].code);
+    const zf_columns found = columns_of(all[i].results);
+    EXPECT_TRUE(found.rois == 1 && found.event_id[0] == wanted.event_id[roi]);
+    EXPECT_TRUE(found.vertices == wanted.offsets[roi + 1] - first);
+    EXPECT_TRUE(memcmp(found.z_mm, wanted.z_mm + first, found.vertices * sizeof(double)) == 0);
+    EXPECT(ZF_OK, zf_results_destroy(all[i].results));
+  }
+  EXPECT(ZF_OK, zf_results_destroy(results));
+}
+
+static void bad_submissions(zf_finder finder) {
+  Answers answers = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+  Submission submission = {&answers, new_results(), ZF_OTHER, ""};
+  zf_batch batch = table_batch();
+  EXPECT(ZF_NULL, zf_submit(finder, NULL, submission.results, on_answer, &submission));
+  EXPECT(ZF_NULL, zf_submit(finder, &batch, submission.results, NULL, &submission));
+  EXPECT(ZF_BAD_HANDLE, zf_submit((zf_finder){0}, &batch, submission.results, on_answer, &submission));
+  EXPECT(ZF_BAD_HANDLE, zf_submit(finder, &batch, (zf_results){0}, on_answer, &submission));
+  batch.z = NULL;
+  EXPECT(ZF_NULL, zf_submit(finder, &batch, submission.results, on_answer, &submission));
+  /* What a search alone finds comes with the callback. */
+  uint64_t offsets[MOST_ROIS + 1];
+  memcpy(offsets, input.offsets, sizeof offsets);
+  offsets[1] = offsets[2] + 1;
+  batch = table_batch();
+  batch.offsets = offsets;
+  EXPECT_TRUE(answers.answered == 0);
+  EXPECT(ZF_OK, zf_submit(finder, &batch, submission.results, on_answer, &submission));
+  wait_for(&answers, 1);
+  EXPECT_TRUE(submission.code == ZF_COLUMNS && strstr(submission.text, "offset") != NULL);
+  EXPECT_TRUE(columns_of(submission.results).rois == 0);
+  EXPECT(ZF_OK, zf_results_destroy(submission.results));
+}
+
 /* Finds one RoI after the other, until the finder is destroyed. */
 static void *find_until_destroyed(void *argument) {
   const zf_finder finder = *(const zf_finder *)argument;
@@ -364,6 +464,12 @@ int main(int count, char **words) {
     fputs(text, stdout);
     return 0;
   }
+  if (count == 4 && strcmp(words[1], "submit") == 0) {
+    read_table(words[3], NULL);
+    submissions(words[2]);
+    puts("submit: ok");
+    return 0;
+  }
   if (count == 3 && strcmp(words[1], "misuse") == 0) {
     read_table(words[2], NULL);
     const zf_finder finder = create("peaks = 2", "cpu", 0);
@@ -379,11 +485,13 @@ int main(int count, char **words) {
     configurations_start_from_auto();
     wrong_units();
     streams(finder);
+    submissions("cpu");
+    bad_submissions(finder);
     threads();
     EXPECT(ZF_OK, zf_destroy(finder));
     puts("misuse: ok");
     return 0;
   }
-  fprintf(stderr, "usage: c_test find CONFIG ENGINE SPACEPOINTS [ROIS] | misuse SPACEPOINTS | adapters\n");
+  fprintf(stderr, "usage: c_test find CONFIG ENGINE SPACEPOINTS [ROIS] | submit ENGINE SPACEPOINTS | misuse SPACEPOINTS | adapters\n");
   return 2;
 }

@@ -1,9 +1,10 @@
 // Finds vertices through the C++ interface: `cpp_test CONFIG ENGINE SPACEPOINTS [ROIS]` prints them as the command does.
-// The answers of a batch, of a stream, and of one call for each RoI on OpenMP threads must be equal.
+// The answers of a batch, of a stream, of submissions, and of one call for each RoI on OpenMP threads must be equal.
 #include "zfinder.hpp"
 
 #include <cmath>
 #include <cstring>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,16 @@ static void run(const zf::Options& options, const char* spacepoints, const char*
     require(is_roi(all, popped++, one), "the stream has the answers of the batch");
   }
   require(popped == input.rois, "the stream answers all batches");
+
+  std::vector<std::promise<zf_code>> answered(input.rois);
+  std::vector<zf::Results> submitted(input.rois);
+  for (std::size_t i = 0; i < input.rois; i++) {
+    finder.submit(roi_batch(i), submitted[i], [&answered, i](zf_code code) { answered[i].set_value(code); });
+  }
+  for (std::size_t i = 0; i < input.rois; i++) {
+    require(answered[i].get_future().get() == ZF_OK && is_roi(all, i, submitted[i]),
+            "submissions have the answers of the batch");
+  }
 
   zf::Options serial = options;
   serial.threads = 1;

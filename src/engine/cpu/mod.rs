@@ -40,6 +40,16 @@ use crate::spacepoint::RoiView;
 use crate::thesis::Accumulate;
 use crate::vertex::Vertex;
 
+/// Computes a step of a search within a span of its name, for `zfinder bench --timeline`. The crate
+/// for spans comes with the feature `gpu`.
+macro_rules! step {
+    ($name:literal, $work:expr $(,)?) => {{
+        #[cfg(feature = "gpu")]
+        let _span = tracing::trace_span!($name).entered();
+        $work
+    }};
+}
+
 pub(crate) struct CpuEngine {
     search: Search,
     accumulate: Accumulate,
@@ -228,22 +238,8 @@ impl CpuEngine {
         workspace: &mut Workspace<R>,
         results: &mut Results,
     ) -> Result<()> {
-        let plan = self.search.plan(roi)?;
-        let spacepoints = &mut workspace.spacepoints;
-        spacepoints.clear();
-        let mut packed = PackSummary { too_far: true, ..PackSummary::default() };
-        if let Some(compact) = &self.compact {
-            packed = self.search.pack::<R, _>(compact, &plan, roi, |words| {
-                Encode::<R>::decode(compact, words, spacepoints);
-            });
-        }
-        // The lossless encoding holds RoIs that the compact one cannot hold.
-        if packed.too_far {
-            spacepoints.clear();
-            packed = self
-                .search
-                .pack::<R, _>(&Lossless, &plan, roi, |words| Encode::<R>::decode(&Lossless, words, spacepoints));
-        }
+        let plan = step!("plan", self.search.plan(roi))?;
+        let packed = step!("pack", self.pack::<R>(&plan, roi, &mut workspace.spacepoints));
         if packed.kept == 0 || plan.is_too_much() {
             plan.report(packed, &[], packed.kept > 0, results);
             return Ok(());
@@ -261,6 +257,25 @@ impl CpuEngine {
         Ok(())
     }
 
+    /// Encodes the spacepoints of an RoI as a GPU gets them, and decodes them.
+    fn pack<R: Lanes>(&self, plan: &RoiPlan, roi: RoiView<'_>, spacepoints: &mut Vec<R::Spacepoint>) -> PackSummary {
+        spacepoints.clear();
+        let mut packed = PackSummary { too_far: true, ..PackSummary::default() };
+        if let Some(compact) = &self.compact {
+            packed = self.search.pack::<R, _>(compact, plan, roi, |words| {
+                Encode::<R>::decode(compact, words, spacepoints);
+            });
+        }
+        // The lossless encoding holds RoIs that the compact one cannot hold.
+        if packed.too_far {
+            spacepoints.clear();
+            packed = self
+                .search
+                .pack::<R, _>(&Lossless, plan, roi, |words| Encode::<R>::decode(&Lossless, words, spacepoints));
+        }
+        packed
+    }
+
     /// Spacepoints that are worth another thread.
     fn spacepoints_a_helper(&self) -> usize {
         if self.search.config.pair_weight == PairWeight::One { 2048 } else { 512 }
@@ -276,8 +291,8 @@ impl CpuEngine {
         workspace: &mut Workspace<R>,
         take_peak: impl FnMut(&Peak) -> bool,
     ) -> bool {
-        let Workspace { spacepoints, sliced, parts, total, find_peaks, .. } = workspace;
-        slice_spacepoints::slice_spacepoints(spacepoints, plan.slices, sliced);
+        let Workspace { spacepoints, sliced, parts, .. } = &mut *workspace;
+        step!("slice_spacepoints", slice_spacepoints::slice_spacepoints(spacepoints, plan.slices, sliced));
         // Several histograms take much memory: one set of them.
         let count = if plan.histograms == 1 { helpers.min(plan.slices as usize) } else { 1 };
         parts.resize_with(count.max(parts.len()), FindZBuffers::default);
@@ -288,10 +303,26 @@ impl CpuEngine {
             let slices = first..(first + each).min(plan.slices);
             find_z::find_z(&self.search, plan, self.accumulate, sliced, slices, to);
         };
-        match count {
-            1 => parts.iter_mut().enumerate().for_each(find_z),
-            _ => parts.par_iter_mut().enumerate().for_each(find_z),
-        }
+        step!(
+            "find_z",
+            match count {
+                1 => parts.iter_mut().enumerate().for_each(find_z),
+                _ => parts.par_iter_mut().enumerate().for_each(find_z),
+            }
+        );
+        step!("sum_histos and find_peaks", self.find_peaks(plan, workspace, count, take_peak))
+    }
+
+    /// The last two stages of [`CpuEngine::search_roi`], of so many parts.
+    fn find_peaks<R: Lanes>(
+        &self,
+        plan: &RoiPlan,
+        workspace: &mut Workspace<R>,
+        count: usize,
+        take_peak: impl FnMut(&Peak) -> bool,
+    ) -> bool {
+        let Workspace { parts, total, find_peaks, .. } = workspace;
+        let parts = &parts[..count];
         let histograms = || parts.iter().map(|part| &part.histogram);
         if histograms().any(sum_histos::PackedHistogram::overflows) {
             return true;

@@ -11,6 +11,7 @@ use kernel_host::{
     Checks, Gpu, JointDevice, JointQueue, JointTicket, Pool, Pooled, Submission, UploadView, Waiting, block_on, wgpu,
 };
 use rayon::prelude::*;
+use tracing::trace_span;
 
 use crate::batch_view::BatchView;
 use crate::config::Config;
@@ -151,7 +152,7 @@ impl<R: Real> TypedEngine<R> {
         helpers: Helpers,
         results: &mut Results,
     ) -> Result<()> {
-        let plans = self.plan(batch, helpers)?;
+        let plans = trace_span!("plan").in_scope(|| self.plan(batch, helpers))?;
         let spin = if waiting == Waiting::Blocking && helpers != Helpers::NONE { self.spin } else { Duration::ZERO };
         let shape = self.shape.with_peaks(self.search.config.first_peaks());
         let planned =
@@ -318,6 +319,7 @@ impl<R: Real> TypedEngine<R> {
         planned: Planned<'_>,
         rois: &[usize],
     ) -> Result<Option<(JointTicket<'_, Self>, (usize, UploadView<u32>))>> {
+        let _span = trace_span!("place").entered();
         let join = |load: &mut JointPart<R>| self.join(load, planned, rois);
         self.joint.board(self, join, || self.open(planned, rois))
     }
@@ -401,10 +403,14 @@ impl<R: Real> JointDevice for TypedEngine<R> {
             }
         };
         leave_out(&mut plan, load.left_out.drain(..));
-        self.send(&mut load.workspace, &plan)
+        let submission = self.send(&mut load.workspace, &plan)?;
+        load.workspace.results.map_when_done(&self.gpu, plan.peaks())?;
+        load.workspace.staging.map_when_done(&self.gpu);
+        Ok(submission)
     }
 
     fn wait(&self, submission: &Submission) -> Result<()> {
+        let _span = trace_span!("device").entered();
         Ok(self.gpu.wait_spinning(submission, self.spin)?)
     }
 
@@ -414,6 +420,7 @@ impl<R: Real> JointDevice for TypedEngine<R> {
     }
 
     fn read(&self, load: JointPart<R>) -> Result<Vec<Peak>> {
+        let _span = trace_span!("read").entered();
         let count = load.rois.len() * load.shape.peaks as usize;
         let peaks = load.workspace.results.read_done(&self.gpu, count)?;
         load.workspace.give_back();

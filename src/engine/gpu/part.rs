@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use kernel_host::{JointTicket, Pooled, Reserved, Submission, Timer, UploadPart, UploadView, Waiting, wgpu};
 use rayon::prelude::*;
+use tracing::trace_span;
 
 use crate::batch_view::BatchView;
 use crate::engine::encoding::Lossless;
@@ -171,10 +172,14 @@ impl<R: Real> TypedEngine<R> {
 
     /// Writes the header of a part whose spacepoints are staged, and lets the device begin.
     pub(super) fn send(&self, workspace: &mut Workspace<R>, plan: &PartPlan<R>) -> Result<Submission> {
-        self.write_header(workspace, plan)?;
-        let mut encoder = self.gpu.encoder("zfinder");
-        self.begin(&mut encoder, workspace)?;
-        self.encode(&mut encoder, workspace, plan, None)?;
+        let encoder = trace_span!("record").in_scope(|| {
+            self.write_header(workspace, plan)?;
+            let mut encoder = self.gpu.encoder("zfinder");
+            self.begin(&mut encoder, workspace)?;
+            self.encode(&mut encoder, workspace, plan, None)?;
+            Ok::<_, Error>(encoder)
+        })?;
+        let _span = trace_span!("submit").entered();
         Ok(self.gpu.submit(encoder)?)
     }
 
@@ -225,6 +230,7 @@ impl<R: Real> TypedEngine<R> {
 
     /// Writes the spacepoints of a part to where they are staged.
     fn pack(&self, planned: Planned<'_>, mut view: UploadView<u32>, rois: &[usize]) -> Vec<PackSummary> {
+        let _span = trace_span!("pack").entered();
         let bytes = self.packed_bytes(planned.encoding);
         let spacepoints: usize = rois.iter().map(|&roi| planned.plans[roi].spacepoints).sum();
         let words = rois.iter().map(|&roi| planned.plans[roi].spacepoints * bytes / 4);
@@ -339,7 +345,7 @@ impl<R: Real> TypedEngine<R> {
             (Place::Own(workspace, submission), waiting) => {
                 let peaks = match waiting {
                     Waiting::Blocking => {
-                        self.gpu.wait_spinning(&submission, planned.spin)?;
+                        trace_span!("device").in_scope(|| self.gpu.wait_spinning(&submission, planned.spin))?;
                         workspace.results.read_done(&self.gpu, count)?
                     }
                     Waiting::Async => workspace.results.read_async(&self.gpu, &submission, count).await?,
@@ -349,7 +355,7 @@ impl<R: Real> TypedEngine<R> {
             }
             (Place::Joint(mut ticket, first), waiting) => {
                 let peaks = match waiting {
-                    Waiting::Blocking => ticket.wait(self)?,
+                    Waiting::Blocking => trace_span!("wait").in_scope(|| ticket.wait(self))?,
                     Waiting::Async => ticket.wait_async(self).await?,
                 };
                 let Some(peaks) = peaks else {
@@ -360,6 +366,7 @@ impl<R: Real> TypedEngine<R> {
             }
         };
         let peaks = &peaks[first * each..][..count];
+        let _span = trace_span!("decode").entered();
         let mut vertices = Vec::new();
         for ((roi, packed), peaks) in rois.into_iter().zip(packed).zip(peaks.chunks_exact(each)) {
             if packed.too_far {

@@ -5,6 +5,8 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
+use tracing::Dispatch;
+use tracing::dispatcher::with_default;
 use zfinder::{Results, RoiBatch};
 
 use super::measure::MeasuredCase;
@@ -17,7 +19,7 @@ const ROIS_OF_CALLER: usize = 8;
 const MOST_ROUNDS: usize = 3;
 
 /// RoIs of one caller, and the answer to each.
-struct Caller {
+pub(super) struct Caller {
     rois: Vec<RoiBatch>,
     answers: Vec<Results>,
 }
@@ -47,21 +49,25 @@ impl MeasuredCase<'_> {
             .collect()
     }
 
-    fn rate_of_callers(&self, count: usize, checked: &mut CheckReport) -> Result<Option<CallerRate>, Failure> {
+    pub(super) fn some_callers(&self, count: usize) -> Vec<Caller> {
         let caller = |number: usize| {
             let rois: Vec<RoiBatch> =
                 (0..ROIS_OF_CALLER).map(|i| self.sample.batch(number * ROIS_OF_CALLER + i, 1)).collect();
             Caller { answers: vec![Results::new(); rois.len()], rois }
         };
-        let mut callers: Vec<Caller> = (0..count).map(caller).collect();
+        (0..count).map(caller).collect()
+    }
+
+    fn rate_of_callers(&self, count: usize, checked: &mut CheckReport) -> Result<Option<CallerRate>, Failure> {
+        let mut callers = self.some_callers(count);
         // The first round allocates buffers.
         let seconds = self.seconds / 2.0;
-        self.round_of_callers(&mut callers, seconds)?;
+        self.round_of_callers(&mut callers, seconds, None)?;
         let mut times = Vec::new();
         let mut calls = 0;
         for _ in 0..self.rounds.min(MOST_ROUNDS) {
             let start = Instant::now();
-            calls = self.round_of_callers(&mut callers, seconds)?;
+            calls = self.round_of_callers(&mut callers, seconds, None)?;
             times.push(start.elapsed().as_secs_f64() / calls.max(1) as f64);
         }
         // Answers of RoIs that a slow engine did not reach are missing.
@@ -76,12 +82,20 @@ impl MeasuredCase<'_> {
         Ok(Rate::new(calls, 1, count, times).map(|rate| CallerRate { callers: count, rate }))
     }
 
-    /// Returns the number of calls of all callers.
-    fn round_of_callers(&self, callers: &mut [Caller], seconds: f64) -> Result<usize, Failure> {
+    /// Returns the number of calls of all callers. `spans` gets the spans of their threads.
+    pub(super) fn round_of_callers(
+        &self,
+        callers: &mut [Caller],
+        seconds: f64,
+        spans: Option<&Dispatch>,
+    ) -> Result<usize, Failure> {
         let start = &Barrier::new(callers.len());
         thread::scope(|scope| {
-            let threads: Vec<_> =
-                callers.iter_mut().map(|caller| scope.spawn(move || caller.search(self, start, seconds))).collect();
+            let search = |caller: &mut Caller| match spans {
+                Some(spans) => with_default(spans, || caller.search(self, start, seconds)),
+                None => caller.search(self, start, seconds),
+            };
+            let threads: Vec<_> = callers.iter_mut().map(|caller| scope.spawn(move || search(caller))).collect();
             threads.into_iter().map(|thread| thread.join().expect("a caller does not panic")).sum()
         })
     }

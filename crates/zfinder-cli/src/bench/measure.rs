@@ -52,6 +52,8 @@ pub(super) struct MeasuredCase<'a> {
     /// Number of batches of a stream.
     pub(super) in_flight: usize,
     pub(super) stream_rois: &'a [usize],
+    /// Whether the steps of calls are timed.
+    pub(super) times_steps: bool,
     /// Most threads that search one RoI each at once.
     pub(super) cores: usize,
     /// Whether the same RoIs must give the same bits.
@@ -88,6 +90,7 @@ impl MeasuredCase<'_> {
             resident: None,
             latency: None,
             callers: Vec::new(),
+            timeline: Vec::new(),
             one_core: None,
             kernels: Vec::new(),
             transfer: None,
@@ -111,6 +114,10 @@ impl MeasuredCase<'_> {
         measured.latency = self.latency(&mut checked)?;
         (self.say)("callers");
         measured.callers = self.callers(self.cores, &mut checked)?;
+        if self.times_steps {
+            (self.say)("timeline");
+            measured.timeline = self.timeline()?;
+        }
         measured.check = Some(checked);
         if let Some(rate) = rate.filter(|_| self.engine == EngineName::Gpu) {
             (self.say)("on the device");

@@ -19,6 +19,7 @@ pub mod report;
 pub mod sample;
 mod self_check;
 mod table;
+mod timeline;
 pub mod words;
 
 use std::io::{self, IsTerminal, Write};
@@ -127,6 +128,9 @@ pub struct Bench {
     /// Also time streams of this many RoIs and their memory; the sample repeats: 1000,10000,...
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is measured")]
     pub stream_rois: Vec<NonZeroUsize>,
+    /// Also time the steps of a call, with one caller and with one a core
+    #[arg(long, help_heading = "What is measured")]
+    pub timeline: bool,
 
     /// Fewer RoIs and shorter rounds: about a minute without a GPU
     #[arg(long, help_heading = "How")]
@@ -341,6 +345,7 @@ impl Bench {
                     seconds: settings.seconds,
                     in_flight: settings.in_flight,
                     stream_rois: &stream_rois,
+                    times_steps: self.timeline,
                     cores,
                     exact: self.accumulate() == Accumulate::Fixed,
                     say: &|step| bar.set_message(format!("{place}, {name}: {step}")),

@@ -103,6 +103,8 @@ pub struct CaseReport {
     pub resident: Option<Rate>,
     pub latency: Option<Latency>,
     pub callers: Vec<CallerRate>,
+    /// Empty without `--timeline`.
+    pub timeline: Vec<TimelineReport>,
     pub one_core: Option<OneCore>,
     pub kernels: Vec<KernelTime>,
     pub transfer: Option<Transfer>,
@@ -153,6 +155,24 @@ impl Rate {
 pub struct CallerRate {
     pub callers: usize,
     pub rate: Rate,
+}
+
+/// Steps of the calls of so many threads.
+#[derive(Clone, Debug, Serialize)]
+pub struct TimelineReport {
+    pub callers: usize,
+    pub calls: usize,
+    pub us_per_call: f64,
+    /// In the order of their beginnings; one may lie within another.
+    pub spans: Vec<SpanTime>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct SpanTime {
+    pub name: String,
+    /// How often a call has it.
+    pub per_call: f64,
+    pub us_per_call: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]

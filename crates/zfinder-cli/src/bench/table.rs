@@ -38,7 +38,7 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
         settings.rounds,
         settings.seconds
     );
-    let tables = [throughput(sample), callers(sample), device(sample), streams(sample)];
+    let tables = [throughput(sample), callers(sample), timelines(sample), device(sample), streams(sample)];
     for table in tables.into_iter().flatten() {
         let _ = writeln!(text, "{}\n", table.trim_fmt());
     }
@@ -123,6 +123,32 @@ fn callers(sample: &SampleReport) -> Option<Table> {
         table.add_row([word(result.case), engine(result)].into_iter().chain(rates));
     }
     (!counts.is_empty()).then_some(table)
+}
+
+/// Returns the steps of calls.
+fn timelines(sample: &SampleReport) -> Option<Table> {
+    let mut table = plain(["case", "engine", "callers", "step", "us/call", "times\na call"], 2);
+    let mut any = false;
+    for result in &sample.results {
+        for timeline in &result.timeline {
+            any = true;
+            let row = |step: &str, us: f64, count: f64| {
+                [
+                    word(result.case),
+                    engine(result),
+                    timeline.callers.to_string(),
+                    step.to_owned(),
+                    short(us),
+                    short(count),
+                ]
+            };
+            table.add_row(row("a call", timeline.us_per_call, 1.0));
+            for span in &timeline.spans {
+                table.add_row(row(&format!("  {}", span.name), span.us_per_call, span.per_call));
+            }
+        }
+    }
+    any.then_some(table)
 }
 
 /// Returns the table of GPUs with resident data, kernel by kernel, and the uploads.
