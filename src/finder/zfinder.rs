@@ -165,13 +165,13 @@ impl ZFinder {
         self.core.find_batch(batch.into(), results, find)
     }
 
-    /// Searches a batch as one of many threads, each with batches of its own: in a framework with
-    /// an event on each thread, or in a server. The thread packs its batch itself, and sleeps while
-    /// the GPU works. So many threads together are as fast as a [`Stream`], but a lone batch takes
-    /// longer than with [`ZFinder::find_batch_into`]. `worker` is the number of the thread: several
-    /// GPUs are dealt to the threads in turn. The CPU engine searches with the threads that it has
-    /// for all callers together. `results` are as of [`ZFinder::find_batch_into`], and the bits are
-    /// the same.
+    /// Searches a batch as one of many threads, each with large batches of its own, as a server
+    /// does. (Threads with an event each call [`ZFinder::find_batch_into`].) The thread packs its
+    /// batch itself, and sleeps while the GPU works. So many threads together are as fast as a
+    /// [`Stream`], but a lone batch takes longer than with [`ZFinder::find_batch_into`]. `worker`
+    /// is the number of the thread: several GPUs are dealt to the threads in turn. The CPU engine
+    /// searches with the threads that it has for all callers together. `results` are as of
+    /// [`ZFinder::find_batch_into`], and the bits are the same.
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].

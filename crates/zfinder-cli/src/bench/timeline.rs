@@ -31,7 +31,7 @@ impl Subscriber for SpanSums {
         metadata.is_span() && metadata.target().starts_with("zfinder")
     }
 
-    /// Spans of a name have one id, as they are entered one within the other only.
+    /// All spans of a name have the same id, because times are summed by name.
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         let name = span.metadata().name();
         let at = self.with(|sums| {
