@@ -1,6 +1,6 @@
 //! The number type of the arithmetic: the thesis's `real` switch.
 
-use std::ops::{Add, Div, Mul, Sub};
+use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use bytemuck::Pod;
 
@@ -21,6 +21,7 @@ pub(crate) trait Real:
     + Sub<Output = Self>
     + Mul<Output = Self>
     + Div<Output = Self>
+    + Neg<Output = Self>
 {
     /// `Packed` in `shaders/slice_spacepoints/encoding/lossless.wgsl`.
     type Spacepoint: Pod + PartialEq + Send + Sync;

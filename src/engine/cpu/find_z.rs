@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::config::{Extrapolation, PairWeight};
+use crate::config::{Config, Extrapolation, PairWeight};
 use crate::engine::cpu::lanes::{Column, ENTRY_SHIFT, Lanes, MOST_LANES, ROOM, avx512, column, pack_places};
 use crate::engine::cpu::pairs::{FindZCall, OuterPairs, PairBuffer, Partners, bends_at_most};
 use crate::engine::cpu::slice_spacepoints::{IndexColumns, OuterSpacepoint, Reaches, SliceIndex, SlicedSpacepoints};
@@ -45,6 +45,19 @@ impl<R: Lanes> Default for FindZBuffers<R> {
         }
     }
 }
+
+/// Whether the search may take spacepoints in [`Zones`](super::slice_spacepoints::Zones): lines are
+/// straight, and rho grows from each spacepoint of a track to the next.
+pub(crate) fn may_take_zones(config: &Config) -> bool {
+    config.pair_weight == PairWeight::Pt && config.extrapolation == Extrapolation::Linear
+}
+
+/// Whether so many spacepoints should be taken in zones.
+pub(crate) fn takes_zones(config: &Config, spacepoints: usize) -> bool {
+    may_take_zones(config) && spacepoints >= WORTH_ZONES
+}
+
+const WORTH_ZONES: usize = 4096;
 
 /// Fills `to.histogram` with the pairs whose outer spacepoint lies in `slices`.
 pub(crate) fn find_z<R: Lanes>(
@@ -164,24 +177,84 @@ impl<R: Lanes> FindZCall<'_, R> {
             let layer_b = filled[i];
             to.reaches.clear();
             inner_layers(layer_b).for_each(|layer_a| to.reaches.put(layer_a, reach(layer_a, layer_b), plan));
-            let all = sliced.of_layer(layer_b);
-            let [first, end] = [slices.start, slices.end].map(|slice| all.partition_point(|b| b.slice < slice));
-            let all = &all[first..end];
-            let (Some(first), Some(last)) = (all.first(), all.last()) else { continue };
-            let of_layer = first.slice..=last.slice;
+            let of_zone = |zone| sliced.of_zone(layer_b, zone, slices);
+            let ends = (0..sliced.zones.count).filter_map(|zone| of_zone(zone).first().zip(of_zone(zone).last()));
+            let ends = ends.map(|(first, last)| (first.slice, last.slice));
+            let Some((first, last)) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { continue };
+            let of_layer = first..=last;
             to.inner.set_reach(simd, sliced, of_layer.clone(), &to.reaches);
             if triplets {
                 to.thirds.index.set_layer(simd, self, filled, i, of_layer);
             }
-            self.pairs_of_layer::<S, PLAIN, ACCURATE>(simd, all, to);
-            if to.histogram.overflows() {
-                return;
+            for zone in 0..sliced.zones.count {
+                match self.by_pt() {
+                    true => self.pairs_by_pt::<S, ACCURATE>(simd, of_zone(zone), to),
+                    false => self.pairs_of_layer::<S, PLAIN, ACCURATE>(simd, of_zone(zone), to),
+                }
+                if to.histogram.overflows() {
+                    return;
+                }
             }
         }
         simd.vectorize(Flush { call: self, entries: &mut to.entries, histogram: &mut to.histogram });
     }
 
-    /// Searches the pairs of the outer spacepoints of a layer, of which there is at least one.
+    /// Searches the pairs of the outer spacepoints of a layer, where they weigh by pT.
+    #[inline(always)]
+    fn pairs_by_pt<S: Simd, const ACCURATE: bool>(
+        &self,
+        simd: S,
+        all: &[OuterSpacepoint<R>],
+        to: &mut FindZBuffers<R>,
+    ) {
+        let FindZBuffers { inner, reaches, thirds, pairs, entries, histogram } = to;
+        let (scale, columns) = (self.scale, inner.columns(self.sliced));
+        let most_k = thirds.index.most_k(self);
+        // Pairs are tested without a quotient first, with a margin for its rounding.
+        let margin = R::from_f64(1e-5 * self.plan.bins.z_min.abs().max(self.plan.bins.z_max.abs()) + 1e-4);
+        let z_range = [scale.z_min - margin, scale.z_max + margin];
+        for b in all {
+            if !thirds.may_weigh::<S, ACCURATE>(simd, self, b, most_k) {
+                continue;
+            }
+            // From above, as a step from a to b counts.
+            let beside = R::of_slice(b.slice) - R::from_f64(SliceIndex::<R>::BESIDE);
+            let mut count = 0;
+            for zone in self.zones_inwards(b) {
+                let Range { mut start, end } = inner.window(zone, b.slice, [reaches.most; 2]);
+                while start < end {
+                    // A long window is tested in pieces, each as if it belonged to another outer
+                    // spacepoint.
+                    if count > ROOM - PIECE {
+                        pairs.make::<S, ACCURATE>(
+                            simd,
+                            &columns,
+                            *b,
+                            count,
+                            [scale.z_min, scale.z_max],
+                            self.plan.ring,
+                        );
+                        let layers = columns.layer;
+                        simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
+                        count = 0;
+                    }
+                    let stretch = start..end.min(start + PIECE);
+                    start = stretch.end;
+                    let partners = Partners::new::<ACCURATE>(simd, &columns, &stretch, b, beside, z_range);
+                    count =
+                        Self::find_straight::<S, ACCURATE>(simd, &partners, &columns, &stretch, most_k, pairs, count);
+                }
+            }
+            pairs.make::<S, ACCURATE>(simd, &columns, *b, count, [scale.z_min, scale.z_max], self.plan.ring);
+            let layers = columns.layer;
+            simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
+            if histogram.overflows() {
+                return;
+            }
+        }
+    }
+
+    /// Searches the pairs of the outer spacepoints of a layer.
     #[inline(always)]
     fn pairs_of_layer<S: Simd, const PLAIN: bool, const ACCURATE: bool>(
         &self,
@@ -191,20 +264,14 @@ impl<R: Lanes> FindZCall<'_, R> {
     ) {
         let FindZBuffers { inner, reaches, thirds, pairs, entries, histogram } = to;
         let (scale, columns) = (self.scale, inner.columns(self.sliced));
-        let most_k = thirds.index.most_k(self);
-        // With weights by pT, pairs are tested without a quotient first, with a margin for its
-        // rounding.
-        let margin = R::from_f64(1e-5 * self.plan.bins.z_min.abs().max(self.plan.bins.z_max.abs()) + 1e-4);
-        let z_range = match self.by_pt() {
-            true => [scale.z_min - margin, scale.z_max + margin],
-            false => [scale.z_min, scale.z_max],
-        };
+        let z_range = [scale.z_min, scale.z_max];
         let steps = R::steps(simd, scale.steps_per_mm, scale.steps_at_0);
+        let Some(first) = all.first() else { return };
         let (mut next, mut from) = (0, 0);
         // The window of the next spacepoint is looked up before the vectors of this one: the length
         // of a loop should be known when the loop before it ends.
-        let with_window = |b: &OuterSpacepoint<R>| (*b, inner.window(b.slice, [reaches.most; 2]));
-        let mut ahead = with_window(&all[0]);
+        let with_window = |b: &OuterSpacepoint<R>| (*b, inner.window(0, b.slice, [reaches.most; 2]));
+        let mut ahead = with_window(first);
         while next < all.len() {
             let (b, Range { start, end }) = ahead;
             // A long window is tested in pieces, each as if it belonged to another outer
@@ -213,12 +280,7 @@ impl<R: Lanes> FindZCall<'_, R> {
             let stretch = begin..end.min(begin + PIECE);
             let last = stretch.end == end;
             (next, from) = (next + usize::from(last), if last { 0 } else { stretch.end });
-            ahead = with_window(all.get(next).unwrap_or(&all[0]));
-            if self.by_pt() && begin == start && !thirds.may_weigh::<S, ACCURATE>(simd, self, &b, most_k) {
-                (next, from) = (next + usize::from(!last), 0);
-                ahead = with_window(all.get(next).unwrap_or(&all[0]));
-                continue;
-            }
+            ahead = with_window(all.get(next).unwrap_or(first));
             // From above, as a step from a to b counts.
             let beside = R::of_slice(b.slice) - R::from_f64(SliceIndex::<R>::BESIDE);
             // At least one vector, which spares an unpredictable branch.
@@ -228,12 +290,6 @@ impl<R: Lanes> FindZCall<'_, R> {
                 Self::add_entries::<S, ACCURATE>(simd, &partners, steps, entries);
                 if entries.count > ENTRIES - PIECE {
                     simd.vectorize(Flush { call: self, entries, histogram });
-                }
-            } else if self.by_pt() {
-                self.add_straight_pairs::<S, ACCURATE>(simd, &partners, &columns, &stretch, b, most_k, pairs);
-                // Weights are those of one outer spacepoint at a time.
-                if pairs.count > 0 {
-                    simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
                 }
             } else {
                 self.add_pairs::<S, ACCURATE>(simd, &partners, &columns, &stretch, b, pairs);
@@ -269,23 +325,22 @@ impl<R: Lanes> FindZCall<'_, R> {
         entries.count = count;
     }
 
-    /// Adds the pairs of an outer spacepoint whose curvature is at most `most_k`. Few spacepoints
-    /// of a window are left: they are fetched one by one, and tested again in vectors.
-    #[expect(clippy::too_many_arguments, reason = "an outer spacepoint, and its inner ones")]
+    /// Appends the places of the inner spacepoints that make a pair with an outer one, whose
+    /// curvature is at most `most_k`, to the first `count` ones. Returns how many there are then.
+    /// Few spacepoints of a window are left: they are fetched one by one, and tested again in
+    /// vectors.
     #[inline(always)]
-    fn add_straight_pairs<S: Simd, const ACCURATE: bool>(
-        &self,
+    fn find_straight<S: Simd, const ACCURATE: bool>(
         simd: S,
         partners: &Partners<'_, R, S>,
         columns: &IndexColumns<'_, R>,
         stretch: &Range<usize>,
-        b: OuterSpacepoint<R>,
         most_k: R,
         pairs: &mut PairBuffer<R>,
-    ) {
+        mut count: usize,
+    ) -> usize {
         let phi = IndexColumns::vectors(simd, columns.turned_phi, stretch);
         let [u_b, _, phi_b] = partners.b;
-        let mut count = 0;
         for i in 0..partners.len() {
             let inner = [partners.inverse_rho[i], phi[i]];
             let straight = bends_at_most::<R, S>(simd, most_k, inner, [u_b, phi_b]);
@@ -293,8 +348,7 @@ impl<R: Lanes> FindZCall<'_, R> {
             let first = (stretch.start + i * R::count::<S>()) as u32;
             count += pack_places(simd, bits, first, &mut pairs.place[count.min(ROOM)..]);
         }
-        let within = [self.scale.z_min, self.scale.z_max];
-        pairs.make::<S, ACCURATE>(simd, columns, b, count, within, self.plan.ring);
+        count
     }
 
     /// Adds the pairs of an outer spacepoint.

@@ -292,7 +292,8 @@ impl CpuEngine {
         take_peak: impl FnMut(&Peak) -> bool,
     ) -> bool {
         let Workspace { spacepoints, sliced, parts, .. } = &mut *workspace;
-        step!("slice_spacepoints", slice_spacepoints::slice_spacepoints(spacepoints, plan.slices, sliced));
+        let zones = find_z::takes_zones(&self.search.config, spacepoints.len());
+        step!("slice_spacepoints", slice_spacepoints::slice_spacepoints(spacepoints, plan.slices, zones, sliced));
         // Several histograms take much memory: one set of them.
         let count = if plan.histograms == 1 { helpers.min(plan.slices as usize) } else { 1 };
         parts.resize_with(count.max(parts.len()), FindZBuffers::default);
@@ -368,7 +369,6 @@ impl<R: Real> Default for Workspace<R> {
 }
 
 /// Workspaces that wait for work.
-#[expect(clippy::vec_box, reason = "they are large to move")]
 pub(crate) struct IdleWorkspaces<R: Real>(Mutex<Vec<Box<Workspace<R>>>>);
 
 impl<R: Real> Default for IdleWorkspaces<R> {

@@ -35,6 +35,31 @@ impl<R: Lanes> FindZCall<'_, R> {
         self.search.config.pair_weight == PairWeight::Pt
     }
 
+    /// The zones of the spacepoints further out that make tracks with `b` with z in the range.
+    #[inline(always)]
+    pub(crate) fn zones_outwards(&self, b: &OuterSpacepoint<R>, [z_min, z_max]: [R; 2]) -> Range<usize> {
+        // A line through `b` from z at the beam has z / rho = t_b - z (1 / rho_b - 1 / rho).
+        let [least, _] = self.sliced.inverse_rho_range;
+        self.zones_of(b, [-z_max, -z_min], b.inverse_rho - least)
+    }
+
+    /// The zones of the spacepoints further in that make pairs with `b` with z in the window.
+    #[inline(always)]
+    pub(crate) fn zones_inwards(&self, b: &OuterSpacepoint<R>) -> Range<usize> {
+        let [_, most] = self.sliced.inverse_rho_range;
+        self.zones_of(b, [self.scale.z_min, self.scale.z_max], most - b.inverse_rho)
+    }
+
+    /// The zones of t_b + z u, with z in the range and u from 0 to `most`.
+    #[inline(always)]
+    fn zones_of(&self, b: &OuterSpacepoint<R>, [low, high]: [R; 2], most: R) -> Range<usize> {
+        let zero = R::from_f64(0.0);
+        let (low, high) = (if low < zero { low } else { zero }, if high > zero { high } else { zero });
+        // More than rounding takes.
+        let margin = R::from_f64(1e-5) * (b.z_by_rho.abs() + (high - low) * most);
+        self.sliced.zones.of_range([b.z_by_rho + low * most - margin, b.z_by_rho + high * most + margin])
+    }
+
     /// Returns the whole turns to add to the phi of a spacepoint in the slice `other`, seen from
     /// the slice `origin` the shorter way round. Both slices may lie beyond the ends of a ring.
     pub(crate) fn turn_between(&self, origin: f64, other: f64) -> R {

@@ -26,19 +26,24 @@ pub(crate) struct SlicedSpacepoints<R: Real> {
     pub(crate) slice_number: Vec<R>,
     /// As real numbers; behind the last spacepoint [`NO_LAYER`].
     pub(crate) layer_number: Vec<R>,
-    /// Where each slice begins: `slices + 1` words.
+    /// Where each slice of each zone begins, and where the last one ends.
     pub(crate) begins: Vec<u32>,
+    slices: u32,
+    pub(crate) zones: Zones<R>,
+    /// The least and the largest 1 / rho.
+    pub(crate) inverse_rho_range: [R; 2],
+    /// The place in `begins` of each spacepoint of the input.
+    cells: Vec<u32>,
     /// Spacepoints that take part.
     kept: usize,
-    /// The same layer by layer, and within it by slice: one after the other is met as the outer
-    /// one.
+    /// The same layer by layer, within it by zone, and within that by slice: one after the other is
+    /// met as the outer one.
     by_layer: Vec<OuterSpacepoint<R>>,
     /// Where each layer begins in it.
     layer_begins: [u32; MAX_LAYERS + 1],
     /// Layers with a spacepoint, ascending.
     filled: Vec<usize>,
-    /// Sorted by slice, in the input's order within a slice. Spacepoints that take no part are at
-    /// the end.
+    /// Sorted by zone and slice. Spacepoints that take no part are at the end.
     sorted: Vec<R::Spacepoint>,
 }
 
@@ -60,6 +65,10 @@ impl<R: Real> Default for SlicedSpacepoints<R> {
             slice_number: Vec::new(),
             layer_number: Vec::new(),
             begins: vec![0],
+            slices: 0,
+            zones: Zones::one(),
+            inverse_rho_range: [R::from_f64(0.0); 2],
+            cells: Vec::new(),
             kept: 0,
             by_layer: Vec::new(),
             layer_begins: [0; MAX_LAYERS + 1],
@@ -71,7 +80,13 @@ impl<R: Real> Default for SlicedSpacepoints<R> {
 
 impl<R: Real> SlicedSpacepoints<R> {
     pub(crate) fn slices(&self) -> u32 {
-        self.begins.len() as u32 - 1
+        self.slices
+    }
+
+    /// Where the slices of a zone begin, and where the last one ends.
+    fn begins_of(&self, zone: usize) -> &[u32] {
+        let slices = self.slices as usize;
+        &self.begins[zone * slices..=(zone + 1) * slices]
     }
 
     /// Spacepoints that take part. Columns of numbers go on behind them.
@@ -84,10 +99,67 @@ impl<R: Real> SlicedSpacepoints<R> {
         &self.filled
     }
 
-    /// The spacepoints of a layer, slice by slice.
+    /// The spacepoints of a layer, zone by zone.
     pub(crate) fn of_layer(&self, layer: usize) -> &[OuterSpacepoint<R>] {
         &self.by_layer[self.layer_begins[layer] as usize..self.layer_begins[layer + 1] as usize]
     }
+
+    /// The spacepoints of a layer in a zone and a range of slices, slice by slice.
+    pub(crate) fn of_zone(&self, layer: usize, zone: usize, slices: &Range<u32>) -> &[OuterSpacepoint<R>] {
+        let all = self.of_layer(layer);
+        let [first, end] = [zone, zone + 1].map(|zone| all.partition_point(|b| self.zones.of(b.z_by_rho) < zone));
+        let all = &all[first..end];
+        let [first, end] = [slices.start, slices.end].map(|slice| all.partition_point(|b| b.slice < slice));
+        &all[first..end]
+    }
+}
+
+/// Zones of z / rho that hold about as many spacepoints each. A line through a spacepoint and the z
+/// window passes few of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Zones<R> {
+    /// Where zones but the first begin, ascending; infinite where there are fewer zones.
+    edges: [R; MOST_ZONES - 1],
+    pub(crate) count: usize,
+}
+
+pub(crate) const MOST_ZONES: usize = 8;
+
+impl<R: Real> Zones<R> {
+    fn one() -> Self {
+        Self { edges: [R::from_f64(f64::INFINITY); MOST_ZONES - 1], count: 1 }
+    }
+
+    /// The most zones, from a sample of spacepoints.
+    fn most(spacepoints: &[R::Spacepoint]) -> Self {
+        const SAMPLE: usize = 32 * MOST_ZONES;
+        if spacepoints.is_empty() {
+            return Self::one();
+        }
+        let mut sample = [R::from_f64(0.0); SAMPLE];
+        for (i, z_by_rho) in sample.iter_mut().enumerate() {
+            *z_by_rho = z_by_rho_of::<R>(&spacepoints[i * spacepoints.len() / SAMPLE]);
+        }
+        sample.sort_unstable_by(|a, b| a.to_f64().total_cmp(&b.to_f64()));
+        Self { edges: std::array::from_fn(|i| sample[(i + 1) * SAMPLE / MOST_ZONES]), count: MOST_ZONES }
+    }
+
+    #[inline(always)]
+    pub(crate) fn of(&self, z_by_rho: R) -> usize {
+        self.edges.iter().map(|&edge| usize::from(edge <= z_by_rho)).sum()
+    }
+
+    /// The zones of a range of z / rho.
+    #[inline(always)]
+    pub(crate) fn of_range(&self, [low, high]: [R; 2]) -> Range<usize> {
+        self.of(low)..self.of(high) + 1
+    }
+}
+
+#[inline(always)]
+fn z_by_rho_of<R: Real>(spacepoint: &R::Spacepoint) -> R {
+    let ([rho, _, z], _) = R::fields(spacepoint);
+    z * (R::from_f64(1.0) / rho)
 }
 
 /// Numbers of columns behind the last spacepoint, for vectors that begin before it.
@@ -95,23 +167,29 @@ const BEYOND: usize = 64;
 /// In place of the layer of what lies there.
 pub(crate) const NO_LAYER: f64 = MAX_LAYERS as f64;
 
-/// Sorts spacepoints into memory that is there already, if there is enough.
+/// Sorts spacepoints into memory that is there already, if there is enough; into the most zones if
+/// `zones`.
 pub(crate) fn slice_spacepoints<R: Real>(
     spacepoints: &[R::Spacepoint],
     slices: u32,
+    zones: bool,
     sliced: &mut SlicedSpacepoints<R>,
 ) {
-    let SlicedSpacepoints { begins, sorted, by_layer, layer_begins, filled, .. } = sliced;
+    sliced.slices = slices;
+    sliced.zones = if zones { Zones::most(spacepoints) } else { Zones::one() };
+    let SlicedSpacepoints { begins, sorted, by_layer, layer_begins, filled, cells, .. } = sliced;
+    cells.resize(spacepoints.len(), 0);
+    Arch::new().dispatch(CellBuilder { spacepoints, slices, zones: sliced.zones, cells });
     // Count; spacepoints that take no part go behind the last slice.
+    let last = sliced.zones.count * slices as usize;
     begins.clear();
-    begins.resize(slices as usize + 1, 0);
-    let slice_of = |s: &R::Spacepoint| (R::fields(s).1 >> 8).min(slices) as usize;
-    let counts = &mut begins[..=slices as usize];
+    begins.resize(last + 1, 0);
+    let counts = &mut begins[..=last];
     let mut of_layers = [0u32; 256];
-    by_turns(spacepoints, |s| {
-        let slice = slice_of(s);
-        counts[slice] += 1;
-        of_layers[usize::from(R::fields(s).1 as u8)] += u32::from(slice < slices as usize);
+    by_turns(spacepoints, cells, |s, cell| {
+        let cell = (cell as usize).min(last);
+        counts[cell] += 1;
+        of_layers[usize::from(R::fields(s).1 as u8)] += u32::from(cell < last);
     });
     // scan
     let mut total = 0;
@@ -125,12 +203,12 @@ pub(crate) fn slice_spacepoints<R: Real>(
         R::spacepoint(R::from_f64(0.0), R::from_f64(0.0), R::from_f64(0.0), 0),
     );
     let to = &mut sorted[..spacepoints.len()];
-    by_turns(spacepoints, |s| {
-        let next = &mut counts[slice_of(s)];
+    by_turns(spacepoints, cells, |s, cell| {
+        let next = &mut counts[(cell as usize).min(last)];
         *next -= 1;
         to[*next as usize] = *s;
     });
-    let kept = begins[slices as usize] as usize;
+    let kept = begins[last] as usize;
     let SlicedSpacepoints { inverse_rho, z_by_rho, phi, slice_number, layer_number, .. } = sliced;
     for column in [inverse_rho, z_by_rho, phi, slice_number, layer_number] {
         column.resize((kept + BEYOND).max(column.len()), R::from_f64(0.0));
@@ -145,6 +223,10 @@ pub(crate) fn slice_spacepoints<R: Real>(
         layer_number: &mut sliced.layer_number,
     });
     sliced.layer_number[kept..kept + BEYOND].fill(R::from_f64(NO_LAYER));
+    let (lower, larger) = (|a: R, b: R| if b < a { b } else { a }, |a: R, b: R| if b > a { b } else { a });
+    let first = sliced.inverse_rho.first().map_or([R::from_f64(0.0); 2], |&first| [first; 2]);
+    let wider = |[low, high]: [R; 2], &u: &R| [lower(low, u), larger(high, u)];
+    sliced.inverse_rho_range = sliced.inverse_rho[..kept].iter().fold(first, wider);
     // and the same by layer
     filled.clear();
     let mut next = [0; 256];
@@ -183,14 +265,42 @@ pub(crate) fn slice_spacepoints<R: Real>(
 /// One of each quarter by turns: neighbours are often of one slice or layer, and a count that was
 /// just written is waited for.
 #[inline(always)]
-fn by_turns<T>(all: &[T], mut take: impl FnMut(&T)) {
+fn by_turns<T>(all: &[T], cells: &[u32], mut take: impl FnMut(&T, u32)) {
     let quarter = all.len() / 4;
-    let (first, second) = all.split_at(2 * quarter);
-    let [(a, b), (c, d)] = [first, second].map(|half| half.split_at(quarter));
-    for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
-        [a, b, c, d].into_iter().for_each(&mut take);
+    let cells = &cells[..all.len()];
+    for i in 0..quarter {
+        for at in [i, quarter + i, 2 * quarter + i, 3 * quarter + i] {
+            take(&all[at], cells[at]);
+        }
     }
-    d[quarter..].iter().for_each(take);
+    all[4 * quarter..].iter().zip(&cells[4 * quarter..]).for_each(|(s, &cell)| take(s, cell));
+}
+
+/// Computes the cell of each spacepoint, its place in the beginnings of slices: that behind the
+/// last one if it takes no part. In vectors.
+struct CellBuilder<'a, R: Real> {
+    spacepoints: &'a [R::Spacepoint],
+    slices: u32,
+    zones: Zones<R>,
+    cells: &'a mut [u32],
+}
+
+impl<R: Real> NullaryFnOnce for CellBuilder<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { spacepoints, slices, zones, cells } = self;
+        let none = zones.count as u32 * slices;
+        let all = spacepoints.iter().zip(cells).map(|(s, cell)| (s, R::fields(s).1 >> 8, cell));
+        if zones.count == 1 {
+            return all.for_each(|(_, slice, cell)| *cell = slice.min(none));
+        }
+        for (s, slice, cell) in all {
+            let zone = zones.of(z_by_rho_of::<R>(s)) as u32;
+            *cell = if slice < slices { zone * slices + slice } else { none };
+        }
+    }
 }
 
 /// Makes columns of sorted spacepoints, in vectors.
@@ -288,8 +398,10 @@ pub(crate) struct SliceIndex<R> {
     turned_phi: Vec<R>,
     layer: Vec<R>,
     reach: Vec<R>,
-    /// Where each slice begins, from `margin` slices before the first, and where the last ends.
+    /// Zone by zone, where each slice begins, from `margin` slices before the first, and where the
+    /// last ends.
     begins: Vec<u32>,
+    zones: usize,
     /// The number of spacepoints taken before each vector of the input, and the lanes taken of it.
     looked_at: Vec<[u32; 2]>,
     crowded: bool,
@@ -313,6 +425,7 @@ impl<R> Default for SliceIndex<R> {
             layer: Vec::new(),
             reach: Vec::new(),
             begins: Vec::new(),
+            zones: 1,
             looked_at: Vec::new(),
             crowded: false,
             taken: 0,
@@ -342,12 +455,13 @@ impl<R: Lanes> SliceIndex<R> {
     ) {
         (self.slices, self.ring, self.taken) = (sliced.slices(), ring, 0);
         self.margin = most.min(if ring { self.slices / 2 } else { self.slices });
-        let room = if ring { 2 } else { 1 } * sliced.count_kept() + VECTOR_BEYOND;
+        self.zones = sliced.zones.count;
+        let room = if ring { 2 } else { 1 } * sliced.count_kept() + self.zones * VECTOR_BEYOND;
         for column in [&mut self.reach, &mut self.turn] {
             column.resize(room.max(column.len()), R::from_f64(0.0));
         }
         let (margin, end) = (self.margin, self.slices);
-        self.whole = !ring && sliced.filled().iter().all(|layer| layers.contains(layer));
+        self.whole = !ring && self.zones == 1 && sliced.filled().iter().all(|layer| layers.contains(layer));
         if self.whole {
             self.taken = sliced.count_kept();
             // The margins on both sides are empty.
@@ -361,24 +475,30 @@ impl<R: Lanes> SliceIndex<R> {
         for column in columns.into_iter().chain([&mut self.turned_phi, &mut self.layer]) {
             column.resize(room.max(column.len()), R::from_f64(0.0));
         }
-        self.crowded = sliced.count_kept() > CROWDED * end as usize;
+        self.crowded = self.zones > 1 || sliced.count_kept() > CROWDED * end as usize;
         self.begins.clear();
-        self.begins.resize(if ring { 0 } else { margin as usize }, 0);
-        if ring {
-            self.take(simd, sliced, &layers, end - margin..end, -1, phi);
+        for zone in 0..self.zones {
+            // Vectors that begin in one zone end before the next one.
+            self.taken += if zone > 0 { VECTOR_BEYOND } else { 0 };
+            if ring {
+                self.take(simd, sliced, &layers, zone, end - margin..end, -1, phi);
+            } else {
+                self.begins.resize(self.begins.len() + margin as usize, self.taken as u32);
+            }
+            self.take(simd, sliced, &layers, zone, 0..end, 0, phi);
+            if ring {
+                self.take(simd, sliced, &layers, zone, 0..margin, 1, phi);
+            }
+            // Any numbers will do, because nothing reaches there.
+            self.layer[self.taken..self.taken + VECTOR_BEYOND].fill(R::from_f64(NO_LAYER));
+            if self.crowded {
+                self.begins.resize((zone + 1) * self.begins_a_zone(), self.taken as u32);
+            }
         }
-        self.take(simd, sliced, &layers, 0..end, 0, phi);
-        if ring {
-            self.take(simd, sliced, &layers, 0..margin, 1, phi);
-        }
-        // Any numbers will do, because nothing reaches there.
-        let taken = self.taken;
-        self.layer[taken..taken + VECTOR_BEYOND].fill(R::from_f64(NO_LAYER));
-        let last = (end + 2 * margin) as usize;
         if self.crowded {
-            self.begins.resize(last + 1, taken as u32);
             return;
         }
+        let (taken, last) = (self.taken, self.begins_a_zone() - 1);
         // Each slice begins with the first spacepoint in it or in a slice above. A whole vector of
         // words is written each time; the next spacepoint overwrites the surplus.
         self.begins.resize(last + 1 + VECTOR_BEYOND, 0);
@@ -398,18 +518,25 @@ impl<R: Lanes> SliceIndex<R> {
         self.begins[next..].fill(taken as u32);
     }
 
-    /// Takes the spacepoints that lie in `slices`, shifted by `times` turns of the ring.
+    fn begins_a_zone(&self) -> usize {
+        (self.slices + 2 * self.margin + 1) as usize
+    }
+
+    /// Takes the spacepoints of a zone that lie in `slices`, shifted by `times` turns of the ring.
+    #[expect(clippy::too_many_arguments, reason = "which spacepoints, and what of them")]
     #[inline(always)]
     fn take<S: Simd>(
         &mut self,
         simd: S,
         sliced: &SlicedSpacepoints<R>,
         layers: &RangeInclusive<usize>,
+        zone: usize,
         slices: Range<u32>,
         times: i32,
         phi: bool,
     ) {
-        let [first, end] = [slices.start, slices.end].map(|slice| sliced.begins[slice as usize] as usize);
+        let begins = &sliced.begins_of(zone)[slices.start as usize..=slices.end as usize];
+        let (first, end) = (begins[0] as usize, begins[slices.len()] as usize);
         let turn = R::from_f64(f64::from(times) * TAU);
         let (lanes, turns) = (R::count::<S>(), R::splat(simd, turn));
         let shift = R::splat(simd, R::from_f64(f64::from(times) * f64::from(self.slices)));
@@ -437,7 +564,7 @@ impl<R: Lanes> SliceIndex<R> {
         }
         if self.crowded {
             self.looked_at[vectors] = [taken as u32, 0];
-            self.begin_slices(&sliced.begins[slices.start as usize..slices.end as usize], first..end, lanes);
+            self.begin_slices(&begins[..slices.len()], first..end, lanes);
         }
         if self.ring {
             self.turn[self.taken..taken].fill(turn);
@@ -457,12 +584,12 @@ impl<R: Lanes> SliceIndex<R> {
         }
     }
 
-    /// Returns where the spacepoints lie from `below` slices below a slice to `above` slices above
-    /// it; neither exceeds the `most` of [`SliceIndex::fill`].
+    /// Returns where the spacepoints of a zone lie from `below` slices below a slice to `above`
+    /// slices above it; neither exceeds the `most` of [`SliceIndex::fill`].
     #[inline(always)]
-    pub(crate) fn window(&self, slice: u32, [below, above]: [u32; 2]) -> Range<usize> {
-        let slice = slice + self.margin;
-        self.begins[(slice - below) as usize] as usize..self.begins[(slice + above + 1) as usize] as usize
+    pub(crate) fn window(&self, zone: usize, slice: u32, [below, above]: [u32; 2]) -> Range<usize> {
+        let slice = zone * self.begins_a_zone() + (slice + self.margin) as usize;
+        self.begins[slice - below as usize] as usize..self.begins[slice + above as usize + 1] as usize
     }
 
     /// Sets the reach of the spacepoints about these slices.
@@ -492,26 +619,29 @@ impl<R: Lanes> SliceIndex<R> {
         reaches: &Reaches<R>,
     ) {
         let lanes = R::count::<S>();
-        let first = self.window(*slices.start(), [reaches.most; 2]).start;
-        let end = self.window(*slices.end(), [reaches.most; 2]).end + VECTOR_BEYOND;
         let splat = |number: f64| R::splat(simd, R::from_f64(number));
         let (nowhere, zero, first_layer) = (splat(NOWHERE), splat(0.0), splat(reaches.first as f64));
         let of = R::vectors(simd, &reaches.of);
         let layers = if self.whole { &sliced.layer_number } else { &self.layer };
-        let (layers, to) = (&layers[..end], &mut self.reach[..end]);
         let vectors = if VECTORS < MAX_LAYERS { VECTORS } else { reaches.layers.div_ceil(lanes).min(of.len()) };
-        // The last vector ends with the last spacepoint.
-        for at in (first..end).step_by(lanes) {
-            let at = at.min(end - lanes);
-            let layer = R::minus(simd, R::vectors(simd, &layers[at..])[0], first_layer);
-            let mut found = nowhere;
-            for i in (0..vectors).rev() {
-                let these = R::less(simd, layer, splat(((i + 1) * lanes) as f64));
-                found = R::select(simd, these, R::look_up(simd, of[i], layer), found);
+        for zone in 0..self.zones {
+            let [first, last] =
+                [slices.start(), slices.end()].map(|slice| self.window(zone, *slice, [reaches.most; 2]));
+            let (first, end) = (first.start, last.end + VECTOR_BEYOND);
+            let (layers, to) = (&layers[..end], &mut self.reach[..end]);
+            // The last vector ends with the last spacepoint.
+            for at in (first..end).step_by(lanes) {
+                let at = at.min(end - lanes);
+                let layer = R::minus(simd, R::vectors(simd, &layers[at..])[0], first_layer);
+                let mut found = nowhere;
+                for i in (0..vectors).rev() {
+                    let these = R::less(simd, layer, splat(((i + 1) * lanes) as f64));
+                    found = R::select(simd, these, R::look_up(simd, of[i], layer), found);
+                }
+                // A look-up below the first layer returned any lane.
+                let found = R::select(simd, R::less(simd, layer, zero), nowhere, found);
+                R::store(simd, &mut to[at..], found);
             }
-            // A look-up below the first layer returned any lane.
-            let found = R::select(simd, R::less(simd, layer, zero), nowhere, found);
-            R::store(simd, &mut to[at..], found);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::detector::Detector;
-use crate::engine::cpu::find_z::{FindZBuffers, find_z};
+use crate::engine::cpu::find_z::{FindZBuffers, find_z, takes_zones};
 use crate::engine::cpu::slice_spacepoints::slice_spacepoints;
 use crate::engine::cpu::sum_histos::sum_histos;
 use crate::engine::cpu::{Workspace, find_peaks};
@@ -53,7 +53,9 @@ impl Stages {
 
     /// The first stage.
     pub fn slice_spacepoints(&mut self) {
-        slice_spacepoints(&self.workspace.spacepoints, self.plan.slices, &mut self.workspace.sliced);
+        let Workspace { spacepoints, sliced, .. } = &mut self.workspace;
+        let zones = takes_zones(&self.search.config, spacepoints.len());
+        slice_spacepoints(spacepoints, self.plan.slices, zones, sliced);
     }
 
     /// The second stage.

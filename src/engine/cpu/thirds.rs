@@ -196,16 +196,16 @@ impl<R: Lanes> ThirdIndex<R> {
         ThirdView { index: self, columns: self.sets[self.current].columns(call.sliced) }
     }
 
-    /// Returns where the third spacepoints lie that may confirm pairs of a middle spacepoint,
-    /// without a side on which none of its pairs can be confirmed; and the range of their z23.
+    /// Returns how many slices below and above a middle spacepoint the third spacepoints lie that may
+    /// confirm its pairs, without a side on which none can be confirmed; and the range of z23.
     #[inline(always)]
-    pub(super) fn window<S: Simd>(
+    pub(super) fn sides<S: Simd>(
         &self,
         simd: S,
         call: &FindZCall<'_, R>,
         pairs: &PairBuffer<R>,
         of: usize,
-    ) -> (Range<usize>, [R; 2]) {
+    ) -> ([u32; 2], [R; 2]) {
         let &OuterPairs { b, first, end } = &pairs.outers()[of];
         let most = self.reaches.most;
         let (mut sides, mut z12) = ([most; 2], [call.scale.z_min, call.scale.z_max]);
@@ -227,7 +227,7 @@ impl<R: Lanes> ThirdIndex<R> {
             ];
         }
         let [lowest, highest] = z12;
-        (self.sets[self.current].window(b.slice, sides), [lowest - call.z_apart, highest + call.z_apart])
+        (sides, [lowest - call.z_apart, highest + call.z_apart])
     }
 
     /// Prepares the search for the middle spacepoints of the i-th filled layer, which lie in these
@@ -254,10 +254,15 @@ impl<R: Lanes> ThirdIndex<R> {
         self.sets[self.current].set_reach(simd, call.sliced, slices, &self.reaches);
     }
 
-    /// Returns the stretch of third spacepoints in reach of a slice.
+    /// Returns where the third spacepoints of a zone lie on both sides of a slice.
     #[inline(always)]
-    pub(super) fn reach(&self, slice: u32) -> Range<usize> {
-        self.sets[self.current].window(slice, [self.reaches.most; 2])
+    pub(super) fn window(&self, zone: usize, slice: u32, sides: [u32; 2]) -> Range<usize> {
+        self.sets[self.current].window(zone, slice, sides)
+    }
+
+    /// The most slices to either side.
+    pub(super) fn most(&self) -> u32 {
+        self.reaches.most
     }
 }
 

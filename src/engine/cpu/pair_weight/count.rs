@@ -196,7 +196,8 @@ impl<R: Lanes> ThirdSpacepoints<R> {
         // A copy, so that the compiler knows that all columns have one length.
         let columns = thirds.columns;
         for of in 0..pairs.outers().len() {
-            let (mut stretch, z23) = index.window(simd, call, pairs, of);
+            let (sides, z23) = index.sides(simd, call, pairs, of);
+            let mut stretch = index.window(0, pairs.outers()[of].b.slice, sides);
             loop {
                 stretch = buffer.look::<S, ACCURATE>(simd, columns, pairs, of, stretch, z23, None);
                 if buffer.is_full() {

@@ -25,17 +25,20 @@ impl<R: Lanes> ThirdBuffer<R> {
         let most_k = thirds.index.most_k(call);
         let Some(&OuterPairs { b, end, .. }) = pairs.outers().first() else { return };
         self.tracks.clear(end);
-        let (mut stretch, z23) = thirds.index.window(simd, call, pairs, 0);
-        while !stretch.is_empty() {
-            stretch = self.look::<S, ACCURATE>(simd, thirds.columns, pairs, 0, stretch, z23, Some(most_k));
-            if self.lookup_count == 0 {
-                continue;
+        let (sides, z23) = thirds.index.sides(simd, call, pairs, 0);
+        for zone in call.zones_outwards(&b, z23) {
+            let mut stretch = thirds.index.window(zone, b.slice, sides);
+            while !stretch.is_empty() {
+                stretch = self.look::<S, ACCURATE>(simd, thirds.columns, pairs, 0, stretch, z23, Some(most_k));
+                if self.lookup_count == 0 {
+                    continue;
+                }
+                self.fetch::<ACCURATE>(thirds);
+                let lookup = self.lookups[0];
+                let sides = self.compute::<S, ACCURATE>(simd, call, thirds, &b, lookup);
+                self.find_tracks(simd, call, thirds, &b, pairs, &sides);
+                self.clear();
             }
-            self.fetch::<ACCURATE>(thirds);
-            let lookup = self.lookups[0];
-            let sides = self.compute::<S, ACCURATE>(simd, call, thirds, &b, lookup);
-            self.find_tracks(simd, call, thirds, &b, pairs, &sides);
-            self.clear();
         }
         for i in 0..end {
             let Some(tracks) = self.tracks.of_pair[i] else { continue };
@@ -146,20 +149,22 @@ impl<R: Lanes> ThirdSpacepoints<R> {
     ) -> bool {
         let index = &self.index;
         let columns = index.view(call).columns;
-        let stretch = index.reach(b.slice);
         let slice = R::of_slice(b.slice) + R::from_f64(SliceIndex::<R>::BESIDE);
         let z23 = [call.scale.z_min - call.z_apart, call.scale.z_max + call.z_apart];
-        let partners = Partners::new::<ACCURATE>(simd, &columns, &stretch, b, slice, z23);
-        let phi = IndexColumns::vectors(simd, columns.turned_phi, &stretch);
-        let [u_b, _, phi_b] = partners.b;
         let (mut few, mut count) = ([0u32; FEW_THIRDS + MOST_LANES], 0);
-        for i in 0..partners.len() {
-            let outer = [partners.inverse_rho[i], phi[i]];
-            let straight = R::bits(simd, bends_at_most::<R, S>(simd, most_k, [u_b, phi_b], outer));
-            let bits = partners.may_be_pairs::<ACCURATE>(simd, i) & straight;
-            count += pack_places(simd, bits, (stretch.start + i * R::count::<S>()) as u32, &mut few[count..]);
-            if count > FEW_THIRDS {
-                return true;
+        for zone in call.zones_outwards(b, z23) {
+            let stretch = index.window(zone, b.slice, [index.most(); 2]);
+            let partners = Partners::new::<ACCURATE>(simd, &columns, &stretch, b, slice, z23);
+            let phi = IndexColumns::vectors(simd, columns.turned_phi, &stretch);
+            let [u_b, _, phi_b] = partners.b;
+            for i in 0..partners.len() {
+                let outer = [partners.inverse_rho[i], phi[i]];
+                let straight = R::bits(simd, bends_at_most::<R, S>(simd, most_k, [u_b, phi_b], outer));
+                let bits = partners.may_be_pairs::<ACCURATE>(simd, i) & straight;
+                count += pack_places(simd, bits, (stretch.start + i * R::count::<S>()) as u32, &mut few[count..]);
+                if count > FEW_THIRDS {
+                    return true;
+                }
             }
         }
         // The layer, z at the beam and the cut on z of each track.

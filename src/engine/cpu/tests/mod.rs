@@ -7,7 +7,7 @@ mod packed_histogram;
 
 use pulp::Arch;
 
-use super::find_z::{FindZBuffers, FindZByMachine};
+use super::find_z::{FindZBuffers, FindZByMachine, may_take_zones};
 use super::lanes::{Lanes, ROOM};
 use super::slice_spacepoints::{SlicedSpacepoints, slice_spacepoints};
 use super::sum_histos::sum_histos;
@@ -117,24 +117,40 @@ fn assert_same(place: &str, found: &HistogramPair, wanted: &HistogramPair) {
 fn check<R: Lanes>(name: &str, search: &Search, roi: RoiView<'_>) {
     let (plan, spacepoints) = packed::<R>(search, roi);
     let name = &format!("{name}, {:?}", plan.descriptor.id);
-    let mut sliced = SlicedSpacepoints::default();
-    slice_spacepoints(&spacepoints, plan.slices, &mut sliced);
     let twin_sliced = twin_sliced::<R>(search, &plan, &spacepoints);
-    check_sliced(name, &sliced, &twin_sliced);
-
     let wanted = twin::find_z::find_z::<R, FixedPoint>(search, &plan, &twin_sliced, 0..plan.slices);
+    find_peaks::check(name, search, &plan.bins, plan.background_windows, &wanted);
+    for zones in [false, true] {
+        if zones && !may_take_zones(&search.config) {
+            continue;
+        }
+        let name = &format!("{name}, {} zones", if zones { "most" } else { "no" });
+        let mut sliced = SlicedSpacepoints::default();
+        slice_spacepoints(&spacepoints, plan.slices, zones, &mut sliced);
+        check_sliced(name, &sliced, &twin_sliced);
+        check_find_z(name, search, &plan, &sliced, &wanted);
+    }
+}
+
+/// find_z on sorted spacepoints against the twin.
+fn check_find_z<R: Lanes>(
+    name: &str,
+    search: &Search,
+    plan: &RoiPlan,
+    sliced: &SlicedSpacepoints<R>,
+    wanted: &HistogramPair,
+) {
     let whole = arches().into_iter().map(|(what, arch)| (what, arch, 1));
     for (what, arch, parts) in whole.chain([("vectors in parts", Arch::new(), 3)]) {
-        let rows = rows::<R>(arch, search, &plan, Accumulate::Fixed, &sliced, parts);
+        let rows = rows::<R>(arch, search, plan, Accumulate::Fixed, sliced, parts);
         let found = total::<R, FixedPoint>(&rows);
-        assert_same(&format!("{name}: {what}"), &found, &wanted);
+        assert_same(&format!("{name}: {what}"), &found, wanted);
         if parts > 1 {
             check_sum(name, &rows, &found);
         }
     }
-    let rows = rows::<R>(Arch::new(), search, &plan, Accumulate::CompareExchange, &sliced, 2);
-    check_compare_exchange(name, &plan, &total::<R, CompareExchange>(&rows), &wanted);
-    find_peaks::check(name, search, &plan.bins, plan.background_windows, &wanted);
+    let rows = rows::<R>(Arch::new(), search, plan, Accumulate::CompareExchange, sliced, 2);
+    check_compare_exchange(name, plan, &total::<R, CompareExchange>(&rows), wanted);
 }
 
 fn check_sliced<R: Lanes>(
@@ -159,9 +175,13 @@ fn check_sliced<R: Lanes>(
     };
     let wanted = canonical((0..twin.points.len()).map(of_twin).collect());
     assert_eq!(canonical((0..sliced.count_kept()).map(of_columns).collect()), wanted, "{name}: sorted spacepoints");
-    for slice in 0..=slices {
-        let begin = wanted.partition_point(|point| point[0] < slice as f64);
-        assert_eq!(sliced.begins[slice] as usize, begin, "{name}: the beginning of slice {slice}");
+    assert_eq!(sliced.begins.len(), sliced.zones.count * slices + 1, "{name}: zones and slices");
+    for (cell, ends) in sliced.begins.windows(2).enumerate() {
+        let (zone, slice) = (cell / slices, (cell % slices) as f64);
+        let of_cell = (ends[0]..ends[1]).map(|i| of_columns(i as usize));
+        let all_in =
+            of_cell.fold(true, |all, point| all && point[0] == slice && sliced.zones.of(R::from_f64(point[3])) == zone);
+        assert!(all_in, "{name}: slice {slice} of zone {zone}");
     }
     for layer in 0..layers {
         let cells = layer * slices..(layer + 1) * slices;
@@ -171,7 +191,8 @@ fn check_sliced<R: Lanes>(
             [f64::from(point.slice), layer as f64, numbers[0], numbers[1], numbers[2]]
         };
         let found: Vec<_> = sliced.of_layer(layer).iter().map(outer).collect();
-        assert!(found.is_sorted_by_key(|point| point[0] as u32), "{name}: the order of layer {layer}");
+        let order = |point: &[f64; 5]| (sliced.zones.of(R::from_f64(point[3])), point[0] as u32);
+        assert!(found.is_sorted_by_key(order), "{name}: the order of layer {layer}");
         let wanted = canonical((first..end).map(of_twin).collect());
         assert_eq!(canonical(found), wanted, "{name}: layer {layer}");
         assert_eq!(sliced.filled().contains(&layer), first < end, "{name}: layer {layer} is filled");
@@ -319,7 +340,7 @@ fn an_accurate_extrapolation_is_that_of_the_formula() {
             let wanted = twin_sliced::<f64>(&search, &plan, &spacepoints);
             let wanted = twin::find_z::find_z::<f64, FixedPoint>(&search, &plan, &wanted, 0..plan.slices);
             let mut sliced = SlicedSpacepoints::default();
-            slice_spacepoints(&spacepoints, plan.slices, &mut sliced);
+            slice_spacepoints(&spacepoints, plan.slices, false, &mut sliced);
             let found = rows::<f64>(Arch::new(), &search, &plan, Accumulate::Fixed, &sliced, 1);
             let found = total::<f64, FixedPoint>(&found);
             assert_eq!(found.n, wanted.n, "{}, {:?}", case.name, plan.descriptor.id);
