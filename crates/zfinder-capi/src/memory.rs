@@ -1,6 +1,7 @@
 //! Memory of the caller: checked pointers, texts and structures.
 
 use std::ffi::{CStr, c_char};
+use std::fmt::Display;
 
 use crate::failure::{Failure, Outcome};
 use crate::types::zf_code;
@@ -17,7 +18,7 @@ fn check<T>(name: &str, pointer: *const T) -> Outcome<()> {
 }
 
 /// Checks the size that a caller has compiled a structure with.
-pub(crate) fn check_size<T>(name: &str, size: usize) -> Outcome<()> {
+pub(crate) fn check_size<T>(name: impl Display, size: usize) -> Outcome<()> {
     let wanted = size_of::<T>();
     if size == wanted {
         return Ok(());
@@ -33,7 +34,7 @@ pub(crate) unsafe fn structure<'a, T>(name: &str, pointer: *const T) -> Outcome<
     check(name, pointer)?;
     // SAFETY: the caller's structure begins with its size, which is read before anything else.
     let size = unsafe { pointer.cast::<usize>().read() };
-    check_size::<T>(&format!("{name}->size"), size)?;
+    check_size::<T>(format_args!("{name}->size"), size)?;
     // SAFETY: the structure has the size of this type.
     Ok(unsafe { &*pointer })
 }

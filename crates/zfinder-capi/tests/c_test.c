@@ -1,6 +1,7 @@
 /* Finds vertices through the C interface: `c_test find CONFIG ENGINE SPACEPOINTS [ROIS]` prints them as the command
    does, `c_test submit ENGINE SPACEPOINTS` checks that each RoI as a submission has the same answer,
-   `c_test misuse SPACEPOINTS` checks what a wrong call returns, `c_test adapters` lists adapters. */
+   `c_test misuse SPACEPOINTS` checks what a wrong call returns, `c_test adapters` lists adapters.
+   With glibc and -DCOUNT_ALLOCATIONS, `c_test allocations SPACEPOINTS` checks that a search takes no new memory. */
 #include <pthread.h>
 #include <string.h>
 
@@ -22,6 +23,26 @@ static void expect_true(int is_true, const char *what, int line) {
   }
 }
 #define EXPECT_TRUE(what) expect_true(what, #what, __LINE__)
+
+#ifdef COUNT_ALLOCATIONS
+/* The library's calls come here, too. */
+static size_t allocations;
+void *__libc_malloc(size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *malloc(size_t size) {
+  allocations++;
+  return __libc_malloc(size);
+}
+void *realloc(void *memory, size_t size) {
+  allocations++;
+  return __libc_realloc(memory, size);
+}
+void *calloc(size_t count, size_t size) {
+  allocations++;
+  return __libc_calloc(count, size);
+}
+#endif
 
 static zf_results new_results(void) {
   zf_results results;
@@ -444,6 +465,25 @@ static void threads(void) {
   EXPECT(ZF_OK, zf_results_destroy(results));
 }
 
+#ifdef COUNT_ALLOCATIONS
+static void searches_take_no_memory(void) {
+  const zf_finder finder = create("peaks = 2", "cpu", 1);
+  const zf_results results = new_results();
+  const zf_batch batch = table_batch();
+  EXPECT_TRUE(allocations > 0);
+  for (int i = 0; i < 3; i++) {
+    EXPECT(ZF_OK, zf_find(finder, &batch, results));
+  }
+  const size_t before = allocations;
+  for (int i = 0; i < 100; i++) {
+    EXPECT(ZF_OK, zf_find(finder, &batch, results));
+  }
+  EXPECT_TRUE(allocations == before);
+  EXPECT(ZF_OK, zf_results_destroy(results));
+  EXPECT(ZF_OK, zf_destroy(finder));
+}
+#endif
+
 int main(int count, char **words) {
   EXPECT_TRUE(zf_abi_version() == ZF_ABI_VERSION);
   if (count > 4 && strcmp(words[1], "find") == 0) {
@@ -470,6 +510,14 @@ int main(int count, char **words) {
     puts("submit: ok");
     return 0;
   }
+#ifdef COUNT_ALLOCATIONS
+  if (count == 3 && strcmp(words[1], "allocations") == 0) {
+    read_table(words[2], NULL);
+    searches_take_no_memory();
+    puts("allocations: ok");
+    return 0;
+  }
+#endif
   if (count == 3 && strcmp(words[1], "misuse") == 0) {
     read_table(words[2], NULL);
     const zf_finder finder = create("peaks = 2", "cpu", 0);

@@ -196,8 +196,8 @@ impl<R: Lanes> ThirdIndex<R> {
         ThirdView { index: self, columns: self.sets[self.current].columns(call.sliced) }
     }
 
-    /// Returns how many slices below and above a middle spacepoint the third spacepoints lie that may
-    /// confirm its pairs, without a side on which none can be confirmed; and the range of z23.
+    /// Returns how many slices below and above a middle spacepoint the third spacepoints lie that
+    /// may confirm its pairs, without a side on which none can be confirmed; and the range of z23.
     #[inline(always)]
     pub(super) fn sides<S: Simd>(
         &self,
