@@ -7,7 +7,10 @@ use crate::finder::ZFinder;
 pub use crate::engine::cpu::stages::Stages;
 #[cfg(feature = "gpu")]
 pub use crate::engine::gpu::all_shaders::shader_sources;
-pub use crate::engine::reference::{FilledRoi, Histogram, Histograms, Pair, Peak, ReferenceEngine};
+pub use crate::engine::reference::{
+    FilledRoi, Histogram, Histograms, Pair, Peak, ReferenceEngine, ReferenceTracklets, Tracklet, TrackletCuts,
+    TrackletVertex, TrackletsOfEvent,
+};
 pub use crate::spacepoint::normalised;
 
 #[cfg(feature = "gpu")]

@@ -76,3 +76,13 @@ pub struct BendingPair {
     /// Pseudorapidity at which the bending was taken, for a pair with a disk.
     pub eta: Option<f64>,
 }
+
+/// Returns |z| of the first disk whose edge is at least as far out as a barrel of this radius
+/// \[mm\]; infinity without such a disk.
+pub(super) fn barrel_end(layers: &[Layer], radius: f64) -> f64 {
+    let disks = layers.iter().filter_map(|layer| match layer.kind {
+        LayerKind::Endcap { z_mm, r_max_mm } if r_max_mm >= radius => Some(z_mm),
+        _ => None,
+    });
+    disks.fold(f64::INFINITY, f64::min)
+}

@@ -1,6 +1,7 @@
 //! A tracker: its layers, and how far tracks bend between them.
 
 mod built_in;
+mod graph;
 pub(crate) mod layers;
 
 use std::collections::{BTreeSet, HashMap};
@@ -8,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use self::built_in::Table;
 use crate::error::{Error, Result};
 
+pub use self::graph::LayerGraph;
 pub use self::layers::{BendingPair, BendingTable, Layer, LayerKind, Sensor};
 
 /// [`BendingTable`] by pair of layers.
@@ -201,11 +203,13 @@ impl Detector {
     /// Returns |z| of the first disk whose edge is at least as far out as a barrel of this radius
     /// \[mm\]; infinity without such a disk.
     pub fn barrel_end(&self, radius: f64) -> f64 {
-        let disks = self.layers.iter().filter_map(|layer| match layer.kind {
-            LayerKind::Endcap { z_mm, r_max_mm } if r_max_mm >= radius => Some(z_mm),
-            _ => None,
-        });
-        disks.fold(f64::INFINITY, f64::min)
+        layers::barrel_end(&self.layers, radius)
+    }
+
+    /// Returns which pixel layer may follow which one on a track from this z range of the beam
+    /// \[mm\]. The graph is empty for a detector without pixel layers.
+    pub fn layer_graph(&self, z_range: [f64; 2]) -> LayerGraph {
+        LayerGraph::of(&self.layers, z_range)
     }
 
     /// The volumes that its (volume, layer) numbers name, for error messages.

@@ -77,3 +77,15 @@ fn the_open_data_detector_has_the_ids_of_acts() {
     assert_eq!(odd.layer_at(100.0, -1516.0, 10.0), Some(16));
     assert_eq!(odd.layer_at(500.0, 1305.0, 10.0), Some(17));
 }
+
+#[test]
+fn the_layer_graph_follows_tracks() {
+    let graph = Detector::generic().layer_graph([-200.0, 200.0]);
+    let wanted = "0 -> 1, 2, 10, 11\n1 -> 2, 3, 10, 11\n2 -> 3, 10, 11\n3 -> 10\n10 -> 11, 12\n11 -> 12, 13\n\
+                  12 -> 13, 14\n13 -> 14, 15\n14 -> 15, 16\n15 -> 16\n";
+    assert_eq!(graph.to_string(), wanted);
+    assert_eq!(graph.inner(10), [0, 1, 2, 3]);
+    assert!(graph.has(2, 3) && !graph.has(3, 2) && !graph.has(0, 3));
+    let strips = Detector::new("strips", Detector::generic().layers()[4..10].to_vec(), None).expect("valid");
+    assert_eq!(strips.layer_graph([-200.0, 200.0]).edges().count(), 0);
+}

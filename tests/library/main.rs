@@ -13,3 +13,4 @@ mod real_collision;
 mod regions;
 mod stream;
 mod threads;
+mod tracklets;

@@ -8,6 +8,8 @@ mod pairs;
 mod peaks;
 mod ranking;
 mod slices;
+#[cfg(any(test, feature = "internals"))]
+mod tracklets;
 mod z_estimate;
 
 #[cfg(feature = "internals")]
@@ -19,3 +21,5 @@ pub use self::histograms::{Histogram, Histograms};
 pub use self::pairs::Pair;
 #[cfg(feature = "internals")]
 pub use self::peaks::Peak;
+#[cfg(feature = "internals")]
+pub use self::tracklets::{ReferenceTracklets, Tracklet, TrackletCuts, TrackletVertex, TrackletsOfEvent};

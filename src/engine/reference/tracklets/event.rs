@@ -1,0 +1,39 @@
+//! The steps of the search, one after the other.
+
+use super::chains;
+use super::fit::Tracklet;
+use super::hits::PixelHits;
+use super::search::ReferenceTracklets;
+use super::vertices::{self, TrackletVertex};
+use crate::spacepoint::RoiView;
+
+/// Tracklets of an event, and numbers of the stages before.
+#[derive(Clone, Debug, Default)]
+pub struct TrackletsOfEvent {
+    /// Spacepoints of pixel layers.
+    pub hits: usize,
+    /// Pairs of spacepoints that may begin a tracklet.
+    pub doublets: usize,
+    /// Triplets of spacepoints.
+    pub triplets: usize,
+    /// Kept tracklets, the longest one first.
+    pub tracklets: Vec<Tracklet>,
+}
+
+impl ReferenceTracklets {
+    /// Finds the tracklets of an event. Spacepoints on other layers than pixel layers take no part;
+    /// invalid ones do not either.
+    pub fn find(&self, roi: RoiView<'_>) -> TrackletsOfEvent {
+        let hits = PixelHits::new(&self.detector, &self.config, roi);
+        let (triplets, doublets) = self.find_triplets(&hits);
+        let chains = self.build_chains(&triplets);
+        let chains = chains::select(chains);
+        let tracklets = chains.iter().map(|chain| self.fit(&hits, chain)).collect();
+        TrackletsOfEvent { hits: hits.count(), doublets, triplets: triplets.len(), tracklets }
+    }
+
+    /// Finds the vertices of tracklets, sorted by z, and sets the vertex of each tracklet.
+    pub fn find_vertices(&self, tracklets: &mut [Tracklet]) -> Vec<TrackletVertex> {
+        vertices::find(&self.cuts, self.config.beam_width_mm, tracklets)
+    }
+}

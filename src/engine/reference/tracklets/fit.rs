@@ -1,0 +1,171 @@
+//! The fit of a tracklet: two lines by generalised least squares, with scattering.
+
+use super::chains::Chain;
+use super::hits::{PixelHit, PixelHits, turn};
+use super::search::ReferenceTracklets;
+use super::triplets::arc;
+
+/// A short track, fitted.
+#[derive(Clone, Debug)]
+pub struct Tracklet {
+    /// Numbers of its spacepoints in the event, from the beam outwards.
+    pub hits: Vec<usize>,
+    /// z at the beam \[mm\].
+    pub z0: f64,
+    /// Standard deviation of z0 \[mm\], without the beam's width.
+    pub z0_error: f64,
+    /// Cotangent of the polar angle: the slope of z.
+    pub cot: f64,
+    /// Azimuth at the beam \[rad\].
+    pub phi0: f64,
+    /// Curvature, positive if phi grows with rho \[1/mm\].
+    pub kappa: f64,
+    /// Transverse impact parameter \[mm\], held near 0 by the beam.
+    pub d0: f64,
+    /// Standard deviation of d0 \[mm\].
+    pub d0_error: f64,
+    /// Transverse momentum \[GeV\].
+    pub pt_gev: f64,
+    /// Of the line in z, with two degrees of freedom fewer than hits.
+    pub chi2: f64,
+    /// The vertex, a place in the list of vertices.
+    pub vertex: Option<usize>,
+}
+
+/// Where tracks cross the beam pipe, and its thickness in layers \[mm\].
+const BEAM_PIPE_MM: f64 = 20.0;
+const BEAM_PIPE_LAYERS: f64 = 0.16;
+/// How far d0 is held near the beam \[mm\].
+const D0_PRIOR_MM: f64 = 0.05;
+/// Rounds of the fit: errors depend on the fitted momentum and slope.
+const ROUNDS: usize = 2;
+
+type Matrix = Vec<Vec<f64>>;
+
+impl ReferenceTracklets {
+    pub(super) fn fit(&self, all: &PixelHits, chain: &Chain) -> Tracklet {
+        let hits: Vec<PixelHit> = chain.hits.iter().map(|&index| all.hit(index)).collect();
+        let (first, last) = (&hits[0], &hits[hits.len() - 1]);
+        // Azimuths from that of the first hit.
+        let phi: Vec<f64> = hits.iter().map(|hit| turn(first.phi, hit.phi)).collect();
+        let step = last.rho - first.rho;
+        let mut tracklet = Tracklet {
+            hits: chain.hits.clone(),
+            z0: 0.0,
+            z0_error: 0.0,
+            cot: (last.z - first.z) / step,
+            phi0: 0.0,
+            kappa: 2.0 * phi[hits.len() - 1] / step,
+            d0: 0.0,
+            d0_error: 0.0,
+            pt_gev: 0.0,
+            chi2: 0.0,
+            vertex: None,
+        };
+        for _ in 0..ROUNDS {
+            let arcs: Vec<f64> = hits.iter().map(|hit| arc(hit.rho, tracklet.kappa)).collect();
+            let [along_z, in_bend] = self.covariances(&hits, &arcs, &tracklet);
+            fit_z(&hits, &arcs, &along_z, &mut tracklet);
+            fit_bend(&hits, &phi, &in_bend, &mut tracklet);
+        }
+        tracklet.phi0 += first.phi;
+        tracklet.pt_gev = self.pt(tracklet.kappa);
+        tracklet
+    }
+
+    /// The covariances of the hits in z and across the bend: resolution, and scattering in the beam
+    /// pipe and in each layer before.
+    fn covariances(&self, hits: &[PixelHit], arcs: &[f64], tracklet: &Tracklet) -> [Matrix; 2] {
+        let &Tracklet { cot, kappa, .. } = tracklet;
+        let count = hits.len();
+        let mut along_z = vec![vec![0.0; count]; count];
+        let mut in_bend = along_z.clone();
+        for (i, hit) in hits.iter().enumerate() {
+            along_z[i][i] = hit.z_error(cot).powi(2);
+            in_bend[i][i] = hit.resolution.powi(2);
+        }
+        let pipe = (BEAM_PIPE_MM, BEAM_PIPE_LAYERS.sqrt() * self.scattering(kappa, cot, false), 0);
+        let layer = |(i, hit): (usize, &PixelHit)| (arcs[i], self.scattering(kappa, cot, hit.is_disk), i + 1);
+        for (at, theta, behind) in [pipe].into_iter().chain(hits.iter().enumerate().map(layer)) {
+            for i in behind..count {
+                for j in behind..count {
+                    let lever = (arcs[i] - at) * (arcs[j] - at) * theta * theta;
+                    along_z[i][j] += lever * (1.0 + cot * cot).powi(2);
+                    in_bend[i][j] += lever * (1.0 + cot * cot);
+                }
+            }
+        }
+        [along_z, in_bend]
+    }
+}
+
+/// Fits z = z0 + cot s.
+fn fit_z(hits: &[PixelHit], arcs: &[f64], covariance: &Matrix, tracklet: &mut Tracklet) {
+    let rows: Vec<Vec<f64>> = arcs.iter().map(|&s| vec![1.0, s]).collect();
+    let z: Vec<f64> = hits.iter().map(|hit| hit.z).collect();
+    let weights = inverse(covariance);
+    let (fitted, errors) = least_squares(&rows, &z, &weights, &[0.0, 0.0]);
+    (tracklet.z0, tracklet.cot, tracklet.z0_error) = (fitted[0], fitted[1], errors[0][0].sqrt());
+    let residual: Vec<f64> = z.iter().zip(arcs).map(|(z, s)| z - fitted[0] - fitted[1] * s).collect();
+    tracklet.chi2 = 0.0;
+    for (i, row) in weights.iter().enumerate() {
+        for (j, weight) in row.iter().enumerate() {
+            tracklet.chi2 += residual[i] * weight * residual[j];
+        }
+    }
+}
+
+/// Fits rho phi = rho phi0 + kappa rho^2 / 2 - d0.
+fn fit_bend(hits: &[PixelHit], phi: &[f64], covariance: &Matrix, tracklet: &mut Tracklet) {
+    let rows: Vec<Vec<f64>> = hits.iter().map(|hit| vec![hit.rho, 0.5 * hit.rho * hit.rho, -1.0]).collect();
+    let across: Vec<f64> = hits.iter().zip(phi).map(|(hit, phi)| hit.rho * phi).collect();
+    let prior = [0.0, 0.0, D0_PRIOR_MM.powi(-2)];
+    let (fitted, errors) = least_squares(&rows, &across, &inverse(covariance), &prior);
+    (tracklet.phi0, tracklet.kappa, tracklet.d0) = (fitted[0], fitted[1], fitted[2]);
+    tracklet.d0_error = errors[2][2].sqrt();
+}
+
+/// The x that minimises (y - A x)^T W (y - A x) + sum of prior x^2, and its covariance.
+fn least_squares(rows: &Matrix, y: &[f64], weights: &Matrix, prior: &[f64]) -> (Vec<f64>, Matrix) {
+    let count = prior.len();
+    let mut normal = vec![vec![0.0; count]; count];
+    let mut right = vec![0.0; count];
+    for (i, row) in rows.iter().enumerate() {
+        for (j, other) in rows.iter().enumerate() {
+            for k in 0..count {
+                right[k] += row[k] * weights[i][j] * y[j];
+                for l in 0..count {
+                    normal[k][l] += row[k] * weights[i][j] * other[l];
+                }
+            }
+        }
+    }
+    for k in 0..count {
+        normal[k][k] += prior[k];
+    }
+    let covariance = inverse(&normal);
+    let fitted = covariance.iter().map(|row| row.iter().zip(&right).map(|(c, r)| c * r).sum()).collect();
+    (fitted, covariance)
+}
+
+/// The inverse of a positive definite matrix, by elimination.
+pub(super) fn inverse(matrix: &Matrix) -> Matrix {
+    let count = matrix.len();
+    let mut left = matrix.clone();
+    let mut right: Matrix = (0..count).map(|i| (0..count).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+    for pivot in 0..count {
+        let by = 1.0 / left[pivot][pivot];
+        for row in [&mut left, &mut right] {
+            row[pivot].iter_mut().for_each(|number| *number *= by);
+        }
+        for other in (0..count).filter(|&other| other != pivot) {
+            let by = left[other][pivot];
+            for matrix in [&mut left, &mut right] {
+                for column in 0..count {
+                    matrix[other][column] -= by * matrix[pivot][column];
+                }
+            }
+        }
+    }
+    right
+}

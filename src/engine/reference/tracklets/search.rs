@@ -1,0 +1,77 @@
+//! The search: its detector and its cuts, and the physics that all steps share.
+
+use crate::config::Config;
+use crate::detector::{Detector, LayerGraph};
+
+/// Cuts of the search for tracklets and vertices.
+#[derive(Clone, Debug)]
+pub struct TrackletCuts {
+    /// The smallest transverse momentum \[GeV\].
+    pub min_pt_gev: f64,
+    /// The range of z at the beam \[mm\].
+    pub z_range: [f64; 2],
+    /// The largest chi2 of a triplet, of two degrees of freedom.
+    pub max_triplet_chi2: f64,
+    /// The largest cost of adding a hit to a chain: the chi2 of its triplet and of its curvature.
+    pub max_step_cost: f64,
+    /// The least number of tracklets of a vertex, as a sum of probabilities.
+    pub min_tracklets: f64,
+}
+
+impl Default for TrackletCuts {
+    fn default() -> Self {
+        Self {
+            min_pt_gev: 0.4,
+            z_range: [-200.0, 200.0],
+            max_triplet_chi2: 9.0,
+            max_step_cost: 20.0,
+            min_tracklets: 2.5,
+        }
+    }
+}
+
+/// The search for tracklets and vertices, serial and in f64.
+pub struct ReferenceTracklets {
+    pub(super) detector: Detector,
+    pub(super) graph: LayerGraph,
+    pub(super) cuts: TrackletCuts,
+    pub(super) config: Config,
+}
+
+impl ReferenceTracklets {
+    /// Makes the search. The configuration says where the beam is, how wide, and the field.
+    pub fn new(config: &Config, detector: &Detector, cuts: TrackletCuts) -> Self {
+        let graph = detector.layer_graph(cuts.z_range);
+        Self { detector: detector.clone(), graph, cuts, config: config.clone() }
+    }
+
+    /// 0.0003 B \[GeV/mm\]: pT times |kappa|.
+    pub(super) fn gev_mm(&self) -> f64 {
+        0.0003 * self.config.field_t
+    }
+
+    /// The curvature of the softest track \[1/mm\].
+    pub(super) fn max_kappa(&self) -> f64 {
+        self.gev_mm() / self.cuts.min_pt_gev
+    }
+
+    /// pT of a curvature \[GeV\].
+    pub(super) fn pt(&self, kappa: f64) -> f64 {
+        self.gev_mm() / kappa.abs().max(1e-6)
+    }
+
+    /// The standard deviation of the scattering angle in a plane, in a layer of 1 % of a radiation
+    /// length \[rad\]: 1.5 MeV / p, times the root of the length of the way through the layer. Of
+    /// Highland's formula, it has the constant that fits simulated events.
+    pub(super) fn scattering(&self, kappa: f64, cot: f64, is_disk: bool) -> f64 {
+        let p = self.pt(kappa).min(MAX_PT_GEV) * (1.0 + cot * cot).sqrt();
+        // 1 / sin theta on a barrel, 1 / cos theta on a disk.
+        let way = if is_disk { (1.0 + 1.0 / (cot * cot)).sqrt() } else { (1.0 + cot * cot).sqrt() };
+        SCATTERING_GEV * way.sqrt() / p
+    }
+}
+
+/// Momentum times scattering angle, in a layer that a track crosses straight on \[GeV\].
+const SCATTERING_GEV: f64 = 1.5e-3;
+/// A short tracklet cannot tell higher momenta from each other \[GeV\].
+const MAX_PT_GEV: f64 = 30.0;
