@@ -1,5 +1,6 @@
 //! Opens the device with limits for compute, and returns its errors as values.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use naga::valid::Capabilities;
@@ -174,7 +175,10 @@ impl Gpu {
             let mut submissions = lock(&self.inner.submissions);
             let index = self.inner.queue.submit([commands]);
             *submissions += 1;
-            Submission { index, sequence: *submissions - 1 }
+            let done = Arc::<AtomicBool>::default();
+            let by_callback = done.clone();
+            self.inner.queue.on_submitted_work_done(move || by_callback.store(true, Ordering::Release));
+            Submission { index, sequence: *submissions - 1, done }
         };
         let submission = self
             .catch(submit)

@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, JoinHandle, Thread};
@@ -76,6 +77,8 @@ pub struct Submission {
     pub(crate) index: wgpu::SubmissionIndex,
     /// The submission's number, in the order of submissions: wgpu's index has no readable order.
     pub(crate) sequence: u64,
+    /// Set by a callback of the queue when the work is done.
+    pub(crate) done: Arc<AtomicBool>,
 }
 
 /// The beginning of the message with which wgpu-core 30 panics if a wait times out and another
@@ -152,16 +155,22 @@ fn is_done(
     }
 }
 
-/// Polls repeatedly whether a submission is done, for the time `spin`.
+/// Polls repeatedly whether a submission is done, for the time `spin`. A wait for the submission
+/// that times out could panic: see [`EMPTIED_BY_ANOTHER`]. The callbacks of finished mappings would
+/// be lost with the panic.
 pub(crate) fn is_done_within(
     device: &wgpu::Device,
     status: &Status,
-    index: &wgpu::SubmissionIndex,
+    submission: &Submission,
     spin: Duration,
 ) -> Result<bool, Error> {
     let start = Instant::now();
     while start.elapsed() < spin {
-        if is_done(device, status, Some(index), Duration::ZERO)? {
+        let _ = poll(device, status, wgpu::PollType::Poll);
+        status.check()?;
+        // On a lost device the flag says nothing: the wait finds out.
+        if submission.done.load(Ordering::Acquire) && is_done(device, status, Some(&submission.index), Duration::ZERO)?
+        {
             return Ok(true);
         }
         std::hint::spin_loop();

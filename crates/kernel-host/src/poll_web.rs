@@ -3,6 +3,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -110,6 +111,8 @@ pub struct Submission {
     pub(crate) index: wgpu::SubmissionIndex,
     #[expect(dead_code, reason = "the native form needs it")]
     pub(crate) sequence: u64,
+    #[expect(dead_code, reason = "the native form needs it")]
+    pub(crate) done: Arc<AtomicBool>,
 }
 
 /// The browser reports the loss by a callback.
@@ -118,7 +121,7 @@ pub(crate) fn look_whether_lost(_device: &wgpu::Device, _status: &Status) {}
 pub(crate) fn is_done_within(
     _device: &wgpu::Device,
     _status: &Status,
-    _index: &wgpu::SubmissionIndex,
+    _submission: &Submission,
     _spin: Duration,
 ) -> Result<bool, Error> {
     Ok(false)

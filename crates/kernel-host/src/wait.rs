@@ -28,7 +28,7 @@ impl Gpu {
     /// # Errors
     /// As [`Gpu::wait`].
     pub fn wait_spinning(&self, submission: &Submission, spin: Duration) -> Result<(), Error> {
-        if is_done_within(self.device(), self.status(), &submission.index, spin)? {
+        if is_done_within(self.device(), self.status(), submission, spin)? {
             return Ok(());
         }
         self.wait(submission)

@@ -444,3 +444,34 @@ fn reading_has_a_speed() {
         assert!(speed.is_none_or(|speed| speed > 1e6), "{}: {speed:?}", gpu.name());
     });
 }
+
+/// wgpu-core panics if a wait times out while another thread empties the queue, and loses the
+/// callbacks of finished mappings.
+#[test]
+fn threads_that_spin_lose_no_answer() {
+    each(&GpuOptions::default(), |gpu| {
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                scope.spawn(move || spin(gpu, thread));
+            }
+        });
+        assert_eq!(gpu.lost(), None);
+    });
+}
+
+/// Copies numbers and reads them back, again and again.
+fn spin(gpu: &Gpu, thread: u32) {
+    let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+    let mut buffer = Buffer::<u32>::new("numbers", usage);
+    let mut readback = Readback::<u32>::new("back");
+    readback.reserve(gpu, 1).expect("room");
+    for number in 0..200 {
+        buffer.write(gpu, &[1000 * thread + number]).expect("written");
+        let mut encoder = gpu.encoder("copy");
+        readback.copy_from(&mut encoder, &buffer, 1).expect("copied");
+        let submission = gpu.submit(encoder).expect("submitted");
+        readback.map_when_done(gpu, 1).expect("requested");
+        gpu.wait_spinning(&submission, Duration::from_millis(1)).expect("spun");
+        assert_eq!(readback.read_done(gpu, 1).expect("read"), [1000 * thread + number]);
+    }
+}
