@@ -52,7 +52,7 @@ pub(crate) fn may_take_zones(config: &Config) -> bool {
     config.pair_weight == PairWeight::Pt && config.extrapolation == Extrapolation::Linear
 }
 
-/// Whether so many spacepoints should be taken in zones.
+/// Whether a thread with so many middle spacepoints should take spacepoints in zones.
 pub(crate) fn takes_zones(config: &Config, spacepoints: usize) -> bool {
     may_take_zones(config) && spacepoints >= WORTH_ZONES
 }

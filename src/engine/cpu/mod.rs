@@ -292,7 +292,8 @@ impl CpuEngine {
         take_peak: impl FnMut(&Peak) -> bool,
     ) -> bool {
         let Workspace { spacepoints, sliced, parts, .. } = &mut *workspace;
-        let zones = find_z::takes_zones(&self.search.config, spacepoints.len());
+        // Each helper prepares the zones for itself.
+        let zones = find_z::takes_zones(&self.search.config, spacepoints.len() / helpers);
         step!("slice_spacepoints", slice_spacepoints::slice_spacepoints(spacepoints, plan.slices, zones, sliced));
         // Several histograms take much memory: one set of them.
         let count = if plan.histograms == 1 { helpers.min(plan.slices as usize) } else { 1 };
