@@ -188,6 +188,11 @@ impl<'a> From<&'a Roi> for RoiView<'a> {
 }
 
 impl RoiView<'_> {
+    /// Returns the RoI with some consecutive spacepoints.
+    pub(crate) fn range(self, range: Range<usize>) -> Self {
+        Self { spacepoints: self.spacepoints.range(range), ..self }
+    }
+
     /// Number of spacepoints.
     pub fn len(&self) -> usize {
         match self.spacepoints {

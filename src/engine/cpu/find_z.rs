@@ -13,7 +13,8 @@ use pulp::{Arch, Simd, WithSimd};
 use crate::config::{Config, Extrapolation, PairWeight};
 use crate::engine::cpu::lanes::{Column, ENTRY_SHIFT, Lanes, MOST_LANES, ROOM, avx512, column, pack_places};
 use crate::engine::cpu::pairs::{FindZCall, OuterPairs, PairBuffer, Partners, bends_at_most};
-use crate::engine::cpu::slice_spacepoints::{IndexColumns, OuterSpacepoint, Reaches, SliceIndex, SlicedSpacepoints};
+use crate::engine::cpu::slice_index::{IndexColumns, Reaches, SliceIndex};
+use crate::engine::cpu::slice_spacepoints::{OuterSpacepoint, SlicedSpacepoints};
 use crate::engine::cpu::sum_histos::PackedHistogram;
 use crate::engine::cpu::thirds::ThirdSpacepoints;
 use crate::engine::plan::{RoiPlan, Search};
@@ -212,7 +213,8 @@ impl<R: Lanes> FindZCall<'_, R> {
         let most_k = thirds.index.most_k(self);
         // Pairs are tested without a quotient first, with a margin for its rounding.
         let margin = R::from_f64(1e-5 * self.plan.bins.z_min.abs().max(self.plan.bins.z_max.abs()) + 1e-4);
-        let z_range = [scale.z_min - margin, scale.z_max + margin];
+        let (z_ends, z_range) = ([scale.z_min, scale.z_max], [scale.z_min - margin, scale.z_max + margin]);
+        let layers = columns.layer;
         for b in all {
             if !thirds.may_weigh::<S, ACCURATE>(simd, self, b, most_k) {
                 continue;
@@ -226,15 +228,7 @@ impl<R: Lanes> FindZCall<'_, R> {
                     // A long window is tested in pieces, each as if it belonged to another outer
                     // spacepoint.
                     if count > ROOM - PIECE {
-                        pairs.make::<S, ACCURATE>(
-                            simd,
-                            &columns,
-                            *b,
-                            count,
-                            [scale.z_min, scale.z_max],
-                            self.plan.ring,
-                        );
-                        let layers = columns.layer;
+                        pairs.make::<S, ACCURATE>(simd, &columns, *b, count, z_ends, self.plan.ring);
                         simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
                         count = 0;
                     }
@@ -245,8 +239,7 @@ impl<R: Lanes> FindZCall<'_, R> {
                         Self::find_straight::<S, ACCURATE>(simd, &partners, &columns, &stretch, most_k, pairs, count);
                 }
             }
-            pairs.make::<S, ACCURATE>(simd, &columns, *b, count, [scale.z_min, scale.z_max], self.plan.ring);
-            let layers = columns.layer;
+            pairs.make::<S, ACCURATE>(simd, &columns, *b, count, z_ends, self.plan.ring);
             simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
             if histogram.overflows() {
                 return;

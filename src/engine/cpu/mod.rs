@@ -6,6 +6,7 @@ pub(crate) mod find_z;
 pub(crate) mod lanes;
 mod pair_weight;
 mod pairs;
+mod slice_index;
 pub(crate) mod slice_spacepoints;
 #[cfg(feature = "internals")]
 pub(crate) mod stages;
@@ -32,6 +33,7 @@ use crate::engine::histogram::{CompareExchange, FixedPoint, HistogramPair, MAX_C
 use crate::engine::plan::{PackSummary, RoiPlan, Search};
 use crate::engine::real::Real;
 use crate::engine::records::Peak;
+use crate::engine::threads::Counted;
 use crate::engine::vertices::VertexBuilder;
 use crate::error::{Error, Result};
 use crate::options::{Encoding, EngineOptions, Precision};
@@ -70,22 +72,6 @@ enum Threads {
     Own(ThreadPool),
     /// The threads of rayon's global pool, or of the pool of the caller.
     Rayon,
-}
-
-/// A call in progress, which ends even if it panics.
-struct Call<'a>(&'a AtomicUsize);
-
-impl<'a> Call<'a> {
-    fn begin(callers: &'a AtomicUsize) -> Self {
-        callers.fetch_add(1, Ordering::Relaxed);
-        Self(callers)
-    }
-}
-
-impl Drop for Call<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// By precision.
@@ -168,7 +154,7 @@ impl CpuEngine {
     /// Searches on the thread of the caller. Threads of the pool help while there are fewer callers
     /// than threads. Appends the answers to `results`.
     pub(crate) fn find_batch(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
-        let _call = Call::begin(&self.callers);
+        let _call = Counted::begin(&self.callers);
         self.find_rois(batch, results)
     }
 

@@ -8,7 +8,8 @@ use pulp::Simd;
 
 use crate::config::PairWeight;
 use crate::engine::cpu::lanes::{Column, Lanes, MOST_LANES, ROOM, column};
-use crate::engine::cpu::slice_spacepoints::{IndexColumns, OuterSpacepoint, SlicedSpacepoints};
+use crate::engine::cpu::slice_index::IndexColumns;
+use crate::engine::cpu::slice_spacepoints::{OuterSpacepoint, SlicedSpacepoints};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::records::{TripletCuts, ZScale};
 

@@ -11,7 +11,8 @@ use pulp::Simd;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::lanes::{Column, Lanes, MOST_LANES, ROOM, column, pack_places};
 use crate::engine::cpu::pairs::{FindZCall, OuterPairs, PairBuffer, Partners, bend, bends_at_most, extrapolate};
-use crate::engine::cpu::slice_spacepoints::{IndexColumns, OuterSpacepoint, Reaches, SliceIndex};
+use crate::engine::cpu::slice_index::{IndexColumns, Reaches, SliceIndex};
+use crate::engine::cpu::slice_spacepoints::OuterSpacepoint;
 use crate::pt_weight::PtWeight;
 
 /// The pairs that a third spacepoint may confirm, by its slice: the bending of a track keeps its

@@ -104,6 +104,7 @@ impl<R: Real> TypedEngine<R> {
             workspaces: Pool::default(),
             joint: JointQueue::default(),
             joint_words: AtomicUsize::new(1),
+            packing: AtomicUsize::new(0),
             search_buffers: SearchBuffers::new(&gpu, R::cuts(search.triplet_cuts()), &search.neighbours)?,
             gpu,
             search,

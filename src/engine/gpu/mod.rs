@@ -158,4 +158,6 @@ pub(crate) struct TypedEngine<R: Real> {
     joint: JointQueue<Self>,
     /// Words that a joint submission is staged in, as far as they were wanted.
     joint_words: AtomicUsize,
+    /// Threads that pack a part.
+    packing: AtomicUsize,
 }

@@ -1,7 +1,9 @@
 //! One part of a batch on its way: packed, submitted, collected. A small part joins those of other
 //! callers in one submission.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kernel_host::{JointTicket, Pooled, Reserved, Submission, Timer, UploadPart, UploadView, Waiting, wgpu};
@@ -15,10 +17,10 @@ use crate::engine::gpu::kernels::KernelName;
 use crate::engine::gpu::part_plan::{Dispatch, Header, PartPlan, Regions};
 use crate::engine::gpu::shape::Shape;
 use crate::engine::gpu::workspace::Workspace;
-use crate::engine::plan::{PackSummary, RoiPlan};
+use crate::engine::plan::{BLOCK, PackSummary, RoiPlan};
 use crate::engine::real::Real;
 use crate::engine::records::{Peak, Sums};
-use crate::engine::threads::{Helpers, in_threads};
+use crate::engine::threads::{Counted, Helpers, in_threads};
 use crate::engine::vertices::VertexBuilder;
 use crate::error::{Error, Result};
 use crate::options::Encoding;
@@ -228,14 +230,32 @@ impl<R: Real> TypedEngine<R> {
         PartPlan::new(&self.search, shape, &self.capacity, form, header, rois, sum_threads)
     }
 
-    /// Writes the spacepoints of a part to where they are staged.
+    /// Writes the spacepoints of a part to where they are staged. Many of them are written by
+    /// several threads, also those of a single RoI.
     fn pack(&self, planned: Planned<'_>, mut view: UploadView<u32>, rois: &[usize]) -> Vec<PackSummary> {
         let _span = trace_span!("pack").entered();
+        let _packing = Counted::begin(&self.packing);
         let bytes = self.packed_bytes(planned.encoding);
         let spacepoints: usize = rois.iter().map(|&roi| planned.plans[roi].spacepoints).sum();
-        let words = rois.iter().map(|&roi| planned.plans[roi].spacepoints * bytes / 4);
-        let pack = |(mut part, &roi): (UploadPart<'_, u32>, &usize)| {
-            let (plan, view) = (&planned.plans[roi], planned.batch.roi(roi));
+        let helps = match planned.helpers {
+            Helpers::Pool => 2 * self.packing.load(Ordering::Relaxed) <= rayon::current_num_threads(),
+            Helpers::Threads(threads) => threads > 1,
+        };
+        let many = helps && spacepoints >= PARALLEL_PACKING;
+        let each = if many { PIECE } else { usize::MAX };
+        let pieces = rois.iter().enumerate().flat_map(|(at, &roi)| {
+            let end = planned.plans[roi].spacepoints;
+            (0..end.max(1)).step_by(each).map(move |first| Piece {
+                at,
+                roi,
+                range: first..end.min(first.saturating_add(each)),
+            })
+        });
+        let pieces: Vec<Piece> = pieces.collect();
+        let words = pieces.iter().map(|piece| piece.range.len() * bytes / 4);
+        let pack = |(mut part, piece): (UploadPart<'_, u32>, &Piece)| {
+            let plan = &planned.plans[piece.roi];
+            let view = planned.batch.roi(piece.roi).range(piece.range.clone());
             let mut fits = true;
             let packed = match (&self.compact, planned.encoding) {
                 (Some(compact), Encoding::Compact) => self.search.pack::<R, _>(compact, plan, view, |block| {
@@ -248,13 +268,15 @@ impl<R: Real> TypedEngine<R> {
             debug_assert!(fits, "a part has room for all spacepoints of its RoI");
             packed
         };
-        let few = spacepoints < PARALLEL_PACKING || rois.len() == 1;
-        let parts: Vec<_> = view.parts(words).into_iter().zip(rois).collect();
-        match planned.helpers {
-            _ if few => parts.into_iter().map(pack).collect(),
-            Helpers::Pool => parts.into_par_iter().with_min_len(rois.len() / 64 + 1).map(pack).collect(),
+        let parts: Vec<_> = view.parts(words).into_iter().zip(&pieces).collect();
+        let packed: Vec<_> = match planned.helpers {
+            _ if !many => parts.into_iter().map(pack).collect(),
+            Helpers::Pool => parts.into_par_iter().with_min_len(pieces.len() / 64 + 1).map(pack).collect(),
             Helpers::Threads(threads) => in_threads(parts, threads, pack),
-        }
+        };
+        let mut all = vec![PackSummary::default(); rois.len()];
+        pieces.iter().zip(packed).for_each(|(piece, packed)| all[piece.at] = all[piece.at].and(packed));
+        all
     }
 
     /// Encodes what the stages rely on: the input on the device.
@@ -396,6 +418,17 @@ const MOST_RESERVED: usize = 8;
 
 /// Spacepoints of a part that are worth more than one thread.
 const PARALLEL_PACKING: usize = 1 << 16;
+/// Spacepoints that a thread packs together then, in whole blocks.
+const PIECE: usize = 128 * BLOCK;
+
+/// Some of an RoI's spacepoints.
+struct Piece {
+    /// Place of the RoI in its part.
+    at: usize,
+    /// And in the batch.
+    roi: usize,
+    range: Range<usize>,
+}
 
 /// Places in a part of RoIs whose spacepoints take no part.
 fn empty_rois(packed: &[PackSummary]) -> impl Iterator<Item = usize> {

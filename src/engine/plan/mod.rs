@@ -415,6 +415,17 @@ pub(crate) struct PackSummary {
     pub(crate) too_far: bool,
 }
 
+impl PackSummary {
+    /// Of two pieces of an RoI.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let (bad, too_far) = (self.bad || other.bad, self.too_far || other.too_far);
+        if bad || too_far {
+            return Self { bad, too_far: too_far && !bad, ..Self::default() };
+        }
+        Self { kept: self.kept + other.kept, outside: self.outside + other.outside, ..self }
+    }
+}
+
 impl RoiPlan {
     /// Returns whether the RoI is empty.
     pub(crate) fn is_empty(&self) -> bool {

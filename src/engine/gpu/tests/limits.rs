@@ -271,3 +271,61 @@ fn buffers_stay_within_what_is_allowed() {
         }
     }
 }
+
+/// An RoI that several threads pack in pieces: none of its spacepoints is lost or moved, and one
+/// that is invalid or too far counts for all of the RoI, in whichever piece it lies.
+#[test]
+fn rois_packed_in_pieces_are_whole() {
+    let filler = Spacepoint { rho: 300.0, phi: 2.0, z: 0.0, layer: 5 };
+    let mut points = vec![filler; 70_001];
+    for track in 0..50u32 {
+        let slope = 0.02 * (f64::from(track) - 25.0);
+        for (layer, rho) in (0u32..).zip([50.5, 88.5, 122.5]) {
+            let (phi, z) = (0.015 * f64::from(track) + 0.1, 12.0 + slope * rho);
+            points[(1400 * track + 9 + layer) as usize] = Spacepoint { rho, phi, z, layer };
+        }
+    }
+    let with = |at: usize, change: &dyn Fn(&mut Spacepoint)| {
+        let mut points = points.clone();
+        change(&mut points[at]);
+        roi(window(0.0, 1.0), points)
+    };
+    let invalid = |s: &mut Spacepoint| s.rho = f64::NAN;
+    let far = |s: &mut Spacepoint| (s.phi, s.z) = (0.5, 1e5);
+    let rois = [
+        with(0, &|_| {}),
+        with(70_000, &invalid),
+        with(20_000, &invalid),
+        with(70_000, &far),
+        with(0, &far),
+        crossings(&[[3, 3]], 1, 5.0),
+    ];
+    let config = Config { pair_weight: PairWeight::One, ..Config::preset(Preset::Default) };
+    for adapter in on_adapters() {
+        let gpu = open(&adapter);
+        for encoding in [Encoding::Compact, Encoding::Lossless] {
+            let engine = build::<f32>(&gpu, &config, &EngineOptions { encoding, ..EngineOptions::default() });
+            let cpu = crate::engine::cpu::CpuEngine::new(
+                engine.search.clone(),
+                &EngineOptions { encoding, ..EngineOptions::default() },
+            );
+            let cpu = cpu.expect("a CPU engine");
+            // One by one and together, the RoIs are parts of one or of several.
+            let batches = rois.iter().map(std::slice::from_ref).chain([&rois[..]]);
+            for batch in batches.map(|rois| RoiBatch::from_iter(rois.iter().cloned())) {
+                let mut wanted = Results::new();
+                cpu.find_batch((&batch).into(), &mut wanted).expect("an answer");
+                let found = engine.answers(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+                assert_eq!(found, wanted, "{}, {encoding:?}", adapter.name);
+            }
+            let one = engine.answers(&RoiBatch::from_iter([rois[0].clone()])).expect("an answer");
+            assert_eq!(
+                (one.spacepoint_counts(), one.outside_window()),
+                (&[150][..], &[70_001 - 150][..]),
+                "{}",
+                adapter.name
+            );
+            assert!((one.vertices().z_mm()[0] - 12.0).abs() < 0.05, "{}", adapter.name);
+        }
+    }
+}
