@@ -1,5 +1,5 @@
-//! An index of some layers' spacepoints, which lie side by side for vectors: those about a slice
-//! are a stretch of it.
+//! An index of the spacepoints of some layers, in which all spacepoints about a slice lie side by
+//! side, for vectors.
 
 use std::f64::consts::TAU;
 use std::ops::{Range, RangeInclusive};
