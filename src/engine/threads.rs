@@ -2,24 +2,7 @@
 //! that waits for the pool waits for ever when all of the pool's threads wait for it.
 
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-
-/// One of the threads that do the same at once, counted until it ends, even if it panics.
-pub(crate) struct Counted<'a>(&'a AtomicUsize);
-
-impl<'a> Counted<'a> {
-    pub(crate) fn begin(threads: &'a AtomicUsize) -> Self {
-        threads.fetch_add(1, Ordering::Relaxed);
-        Self(threads)
-    }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// Threads that help the calling one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,6 +24,7 @@ use rayon::prelude::*;
 
 use crate::batch_view::BatchView;
 use crate::config::PairWeight;
+use crate::engine::counted::Counted;
 use crate::engine::cpu::find_peaks::PeakBuffers;
 use crate::engine::cpu::find_z::FindZBuffers;
 use crate::engine::cpu::lanes::Lanes;
@@ -33,7 +34,6 @@ use crate::engine::histogram::{CompareExchange, FixedPoint, HistogramPair, MAX_C
 use crate::engine::plan::{PackSummary, RoiPlan, Search};
 use crate::engine::real::Real;
 use crate::engine::records::Peak;
-use crate::engine::threads::Counted;
 use crate::engine::vertices::VertexBuilder;
 use crate::error::{Error, Result};
 use crate::options::{Encoding, EngineOptions, Precision};

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use tracing::trace_span;
 
 use crate::batch_view::BatchView;
+use crate::engine::counted::Counted;
 use crate::engine::encoding::Lossless;
 use crate::engine::gpu::TypedEngine;
 use crate::engine::gpu::kernels::KernelName;
@@ -20,7 +21,7 @@ use crate::engine::gpu::workspace::Workspace;
 use crate::engine::plan::{BLOCK, PackSummary, RoiPlan};
 use crate::engine::real::Real;
 use crate::engine::records::{Peak, Sums};
-use crate::engine::threads::{Counted, Helpers, in_threads};
+use crate::engine::threads::{Helpers, in_threads};
 use crate::engine::vertices::VertexBuilder;
 use crate::error::{Error, Result};
 use crate::options::Encoding;
