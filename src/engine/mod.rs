@@ -1,6 +1,5 @@
 //! The engines. Each is the same four stages; only the finder knows which one runs.
 
-mod counted;
 pub(crate) mod cpu;
 pub(crate) mod encoding;
 #[cfg(feature = "gpu")]

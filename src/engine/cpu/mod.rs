@@ -24,7 +24,6 @@ use rayon::prelude::*;
 
 use crate::batch_view::BatchView;
 use crate::config::PairWeight;
-use crate::engine::counted::Counted;
 use crate::engine::cpu::find_peaks::PeakBuffers;
 use crate::engine::cpu::find_z::FindZBuffers;
 use crate::engine::cpu::lanes::Lanes;
@@ -72,6 +71,22 @@ enum Threads {
     Own(ThreadPool),
     /// The threads of rayon's global pool, or of the pool of the caller.
     Rayon,
+}
+
+/// A call in progress, which ends even if it panics.
+struct Call<'a>(&'a AtomicUsize);
+
+impl<'a> Call<'a> {
+    fn begin(callers: &'a AtomicUsize) -> Self {
+        callers.fetch_add(1, Ordering::Relaxed);
+        Self(callers)
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// By precision.
@@ -154,7 +169,7 @@ impl CpuEngine {
     /// Searches on the thread of the caller. Threads of the pool help while there are fewer callers
     /// than threads. Appends the answers to `results`.
     pub(crate) fn find_batch(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
-        let _call = Counted::begin(&self.callers);
+        let _call = Call::begin(&self.callers);
         self.find_rois(batch, results)
     }
 

@@ -11,7 +11,6 @@ use rayon::prelude::*;
 use tracing::trace_span;
 
 use crate::batch_view::BatchView;
-use crate::engine::counted::Counted;
 use crate::engine::encoding::Lossless;
 use crate::engine::gpu::TypedEngine;
 use crate::engine::gpu::kernels::KernelName;
@@ -235,11 +234,11 @@ impl<R: Real> TypedEngine<R> {
     /// several threads, also those of a single RoI.
     fn pack(&self, planned: Planned<'_>, mut view: UploadView<u32>, rois: &[usize]) -> Vec<PackSummary> {
         let _span = trace_span!("pack").entered();
-        let _packing = Counted::begin(&self.packing);
+        let packing = self.packing.fetch_add(1, Ordering::Relaxed) + 1;
         let bytes = self.packed_bytes(planned.encoding);
         let spacepoints: usize = rois.iter().map(|&roi| planned.plans[roi].spacepoints).sum();
         let helps = match planned.helpers {
-            Helpers::Pool => 2 * self.packing.load(Ordering::Relaxed) <= rayon::current_num_threads(),
+            Helpers::Pool => 2 * packing <= rayon::current_num_threads(),
             Helpers::Threads(threads) => threads > 1,
         };
         let many = helps && spacepoints >= PARALLEL_PACKING;
@@ -275,6 +274,7 @@ impl<R: Real> TypedEngine<R> {
             Helpers::Pool => parts.into_par_iter().with_min_len(pieces.len() / 64 + 1).map(pack).collect(),
             Helpers::Threads(threads) => in_threads(parts, threads, pack),
         };
+        self.packing.fetch_sub(1, Ordering::Relaxed);
         let mut all = vec![PackSummary::default(); rois.len()];
         pieces.iter().zip(packed).for_each(|(piece, packed)| all[piece.at] = all[piece.at].and(packed));
         all
