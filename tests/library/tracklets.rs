@@ -24,11 +24,11 @@ struct Counts {
 const MATCH_MM: f64 = 0.2;
 
 /// Finds the vertices of the events in a folder.
-fn count(folder: &Path, least_tracklets: f64) -> Counts {
+fn count(folder: &Path) -> Counts {
     let truth = TruthTable::read(&folder.join("truth_vertices.csv")).expect("truth");
     let files = inputs(&[folder.to_path_buf()]).expect("files of spacepoints").files;
-    let cuts = TrackletCuts { min_tracklets: least_tracklets, ..TrackletCuts::default() };
-    let search = ReferenceTracklets::new(&Config::preset(Preset::Auto), &Detector::generic(), cuts);
+    let (config, cuts) = (Config::preset(Preset::Auto), TrackletCuts::default());
+    let search = ReferenceTracklets::new(&config, &Detector::generic(), cuts);
     let mut counts = Counts::default();
     for roi in SpacepointReader::new(files, Detector::generic(), None) {
         let batch: RoiBatch = [roi.expect("spacepoints")].into_iter().collect();
@@ -84,15 +84,15 @@ impl Counts {
 #[test]
 fn most_vertices_of_an_event_are_found() {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data");
-    count(&data.join("zee7_mu2"), 2.5).assert(20, 0.95, 0.4);
-    count(&data.join("tt14_mu46"), 2.5).assert(1, 0.9, 3.0);
+    count(&data.join("zee7_mu2")).assert(20, 0.95, 0.4);
+    count(&data.join("tt14_mu46")).assert(1, 0.9, 3.0);
 }
 
 #[test]
 #[ignore = "long form of `most_vertices_of_an_event_are_found`: scripts/test full"]
 fn most_vertices_of_many_events_are_found() {
     let Some(data) = shared("data/acts") else { return };
-    count(&data.join("zee14_mu46"), 2.5).assert(30, 0.92, 2.5);
-    count(&data.join("tt14_mu46"), 2.5).assert(8, 0.92, 2.5);
-    count(&data.join("tt14_mu200"), 5.0).assert(1, 0.8, 30.0);
+    count(&data.join("zee14_mu46")).assert(30, 0.93, 2.5);
+    count(&data.join("tt14_mu46")).assert(8, 0.93, 3.5);
+    count(&data.join("tt14_mu200")).assert(1, 0.8, 15.0);
 }

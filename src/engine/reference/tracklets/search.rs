@@ -14,8 +14,8 @@ pub struct TrackletCuts {
     pub max_triplet_chi2: f64,
     /// The largest cost of adding a hit to a chain: the chi2 of its triplet and of its curvature.
     pub max_step_cost: f64,
-    /// The least number of tracklets of a vertex, as a sum of probabilities.
-    pub min_tracklets: f64,
+    /// The least significance of a vertex.
+    pub min_significance: f64,
 }
 
 impl Default for TrackletCuts {
@@ -25,7 +25,7 @@ impl Default for TrackletCuts {
             z_range: [-200.0, 200.0],
             max_triplet_chi2: 9.0,
             max_step_cost: 20.0,
-            min_tracklets: 2.5,
+            min_significance: 2.7,
         }
     }
 }

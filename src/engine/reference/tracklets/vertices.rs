@@ -1,5 +1,8 @@
 //! Vertices of tracklets: places where tracklets are dense, one after the other, and then all
-//! vertices together by expectation and maximisation.
+//! vertices together by expectation and maximisation of a mixture: a Gaussian for each vertex and
+//! each tracklet, and tracklets of no vertex.
+
+use std::f64::consts::TAU;
 
 use super::fit::Tracklet;
 use super::search::TrackletCuts;
@@ -14,6 +17,8 @@ pub struct TrackletVertex {
     pub covariance: [[f64; 3]; 3],
     /// Sum of the probabilities with which tracklets belong to it.
     pub tracklets: f64,
+    /// Of the vertex over the vertices about it and over tracklets of no vertex.
+    pub significance: f64,
     /// Sum of pT^2 of its tracklets \[GeV^2\].
     pub sum_pt2: f64,
 }
@@ -35,7 +40,17 @@ impl TrackletVertex {
 struct Candidate {
     z: f64,
     z_error: f64,
+    /// Sum of probabilities.
     tracklets: f64,
+    /// How much the logarithm of the likelihood falls without it.
+    gain: f64,
+}
+
+impl Candidate {
+    /// The significance that a likelihood ratio has by Wilks' theorem.
+    fn significance(&self) -> f64 {
+        (2.0 * self.gain).max(0.0).sqrt()
+    }
 }
 
 /// z of a tracklet on the beam, with all errors.
@@ -43,6 +58,8 @@ struct Candidate {
 struct Place {
     z: f64,
     error: f64,
+    /// Tracklets of its kind that belong to no vertex \[1/mm\].
+    background: f64,
     /// The tracklet's place in the list.
     of: usize,
 }
@@ -51,27 +68,39 @@ struct Place {
 const ERROR_FLOOR_MM: f64 = 0.01;
 /// Tracklets with larger errors name no vertex \[mm\].
 const MAX_ERROR_MM: f64 = 1.0;
-/// Tracklets of three hits are mostly wrong combinations where they are steeper.
-const MAX_COT_OF_THREE: f64 = 4.3;
-/// chi2 of one degree of freedom at which half a tracklet belongs to a vertex.
+/// The density of tracklets is counted this far to both sides \[mm\].
+const DENSITY_REACH_MM: f64 = 30.0;
+/// Tracklets that belong to no vertex, as a part of the density: those of more than three hits, and
+/// those of three, which are mostly wrong combinations where they are steep.
+const BACKGROUND: f64 = 0.02;
+const BACKGROUND_OF_THREE: f64 = 0.6;
+const STEEP: f64 = 2.0;
+/// chi2 of one degree of freedom at which a tracklet has half of its weight in a robust mean.
 const CUT: f64 = 9.0;
+/// chi2 below which a dense place takes a tracklet from others.
+const TAKEN: f64 = 3.0;
 /// Width of a bin of the density \[mm\], and its steps for a Gaussian's maximum of 1.
 const BIN_MM: f64 = 0.05;
 const STEPS: f64 = 65536.0;
 /// Errors below this do not add to the height of a tracklet's density \[mm\].
 const SHARPEST_MM: f64 = 0.04;
+/// A tracklet farther than so many errors does not belong to a vertex.
+const REACH: f64 = 6.5;
+/// Tracklets of a vertex before the first round.
+const FIRST_TRACKLETS: f64 = 3.0;
 const ROUNDS: usize = 15;
-/// Rounds after which vertices closer than [`MERGE`] errors are joined.
+/// Rounds after which vertices closer than [`MERGE`] errors are joined, and those dropped that are
+/// far from significant.
 const MERGE_AFTER: [usize; 2] = [4, 9];
-const MERGE: f64 = 2.0;
-/// Density of tracklets that belong to no vertex, where a vertex has exp(-chi2 / 2).
-const OUTLIER_LOG: f64 = -4.5;
+const MERGE: f64 = 3.0;
+/// The least number of tracklets, as a sum of probabilities.
+const MIN_TRACKLETS: f64 = 1.5;
 
 pub(super) fn find(cuts: &TrackletCuts, beam_width: f64, tracklets: &mut [Tracklet]) -> Vec<TrackletVertex> {
-    let places: Vec<Place> = tracklets.iter().enumerate().filter_map(|(of, t)| place(beam_width, of, t)).collect();
+    let places = places(beam_width, tracklets);
     let mut candidates = maximise(cuts, &places, dense_places(cuts, &places));
     candidates.sort_by(|a, b| a.z.total_cmp(&b.z));
-    let probabilities: Vec<Vec<f64>> = places.iter().map(|place| weights(place, &candidates)).collect();
+    let probabilities: Vec<Vec<f64>> = places.iter().map(|place| probabilities(place, &candidates)).collect();
     let vertex = |(number, candidate): (usize, &Candidate)| {
         let own = places.iter().zip(&probabilities).map(|(place, of)| (&tracklets[place.of], of[number]));
         let fitted = vertex_fit::fit(own, candidate.z, beam_width);
@@ -79,7 +108,8 @@ pub(super) fn find(cuts: &TrackletCuts, beam_width: f64, tracklets: &mut [Trackl
             || ([0.0, 0.0, candidate.z], diagonal([beam_width, beam_width, candidate.z_error])),
             |fitted| (fitted.place, fitted.covariance),
         );
-        TrackletVertex { place, covariance, tracklets: candidate.tracklets, sum_pt2: 0.0 }
+        let significance = candidate.significance();
+        TrackletVertex { place, covariance, tracklets: candidate.tracklets, significance, sum_pt2: 0.0 }
     };
     let mut vertices: Vec<TrackletVertex> = candidates.iter().enumerate().map(vertex).collect();
     tracklets.iter_mut().for_each(|tracklet| tracklet.vertex = None);
@@ -97,11 +127,25 @@ fn diagonal(errors: [f64; 3]) -> [[f64; 3]; 3] {
     std::array::from_fn(|i| std::array::from_fn(|j| if i == j { errors[i].powi(2) } else { 0.0 }))
 }
 
-fn place(beam_width: f64, of: usize, tracklet: &Tracklet) -> Option<Place> {
-    let &Tracklet { z0, z0_error, cot, .. } = tracklet;
-    let error = (z0_error.powi(2) + 0.5 * (beam_width * cot).powi(2) + ERROR_FLOOR_MM.powi(2)).sqrt();
-    let keeps = error < MAX_ERROR_MM && (tracklet.hits.len() > 3 || cot.abs() < MAX_COT_OF_THREE);
-    keeps.then_some(Place { z: z0, error, of })
+/// The places of the tracklets that may name a vertex.
+fn places(beam_width: f64, tracklets: &[Tracklet]) -> Vec<Place> {
+    let place = |(of, tracklet): (usize, &Tracklet)| {
+        let &Tracklet { z0, z0_error, cot, .. } = tracklet;
+        let error = (z0_error.powi(2) + 0.5 * (beam_width * cot).powi(2) + ERROR_FLOOR_MM.powi(2)).sqrt();
+        (error < MAX_ERROR_MM).then_some(Place { z: z0, error, background: 0.0, of })
+    };
+    let mut places: Vec<Place> = tracklets.iter().enumerate().filter_map(place).collect();
+    let all: Vec<f64> = places.iter().map(|place| place.z).collect();
+    for place in &mut places {
+        let tracklet = &tracklets[place.of];
+        let part = match tracklet.hits.len() {
+            3 => BACKGROUND_OF_THREE * (1.0 + (tracklet.cot / STEEP).powi(2)),
+            _ => BACKGROUND,
+        };
+        let near = all.iter().filter(|&z| (z - place.z).abs() <= DENSITY_REACH_MM).count();
+        place.background = part * near as f64 / (2.0 * DENSITY_REACH_MM);
+    }
+    places
 }
 
 /// The density of tracklets along z, in whole steps, so that order does not matter.
@@ -151,7 +195,7 @@ fn dense_places(cuts: &TrackletCuts, places: &[Place]) -> Vec<f64> {
     let mut found = Vec::new();
     while let Some(bin) = density.densest() {
         let z = robust_mean(&free, density.z(bin));
-        let (taken, left) = free.iter().partition(|place| ((place.z - z) / place.error).powi(2) < CUT);
+        let (taken, left) = free.iter().partition(|place| ((place.z - z) / place.error).powi(2) < TAKEN);
         let taken: Vec<Place> = taken;
         if taken.is_empty() {
             let last = density.closed.len() - 1;
@@ -184,48 +228,60 @@ fn robust_mean(places: &[Place], mut z: f64) -> f64 {
     z
 }
 
-/// The probabilities with which a tracklet belongs to each vertex.
-fn weights(place: &Place, vertices: &[Candidate]) -> Vec<f64> {
-    let likelihood = |vertex: &Candidate| {
-        let chi2 = ((place.z - vertex.z) / place.error).powi(2);
-        (-(chi2 / 2.0).min(60.0)).exp()
+/// The density of a tracklet's z that each vertex makes \[1/mm\].
+fn densities(place: &Place, vertices: &[Candidate]) -> Vec<f64> {
+    let density = |vertex: &Candidate| {
+        let apart = (place.z - vertex.z) / place.error;
+        let gaussian = (-0.5 * apart * apart).exp() / (place.error * TAU.sqrt());
+        if apart.abs() <= REACH { vertex.tracklets * gaussian } else { 0.0 }
     };
-    let likelihoods: Vec<f64> = vertices.iter().map(likelihood).collect();
-    let total = likelihoods.iter().sum::<f64>() + OUTLIER_LOG.exp();
-    likelihoods.iter().map(|likelihood| likelihood / total).collect()
+    vertices.iter().map(density).collect()
 }
 
-/// Moves all vertices together, and joins or drops some.
+/// The probabilities with which a tracklet belongs to each vertex.
+fn probabilities(place: &Place, vertices: &[Candidate]) -> Vec<f64> {
+    let densities = densities(place, vertices);
+    let total = densities.iter().sum::<f64>() + place.background;
+    densities.iter().map(|density| density / total).collect()
+}
+
+/// Maximises the extended likelihood of all tracklets by expectation and maximisation; joins and
+/// drops vertices meanwhile.
 fn maximise(cuts: &TrackletCuts, places: &[Place], found: Vec<f64>) -> Vec<Candidate> {
-    let vertex = |z| Candidate { z, z_error: 0.0, tracklets: 0.0 };
+    let vertex = |z| Candidate { z, z_error: 0.0, tracklets: FIRST_TRACKLETS, gain: 0.0 };
     let mut vertices: Vec<_> = found.into_iter().map(vertex).collect();
     for round in 0..ROUNDS {
-        let mut sums = vec![[0.0; 3]; vertices.len()];
+        let mut sums = vec![[0.0; 4]; vertices.len()];
         for place in places {
-            for (sums, weight) in sums.iter_mut().zip(weights(place, &vertices)) {
-                let by_error = weight / place.error.powi(2);
-                *sums = [sums[0] + weight, sums[1] + by_error, sums[2] + by_error * place.z];
+            for (sums, probability) in sums.iter_mut().zip(probabilities(place, &vertices)) {
+                let by_error = probability / place.error.powi(2);
+                let gain = -(1.0 - probability).max(1e-12).ln();
+                *sums = [sums[0] + probability, sums[1] + by_error, sums[2] + by_error * place.z, sums[3] + gain];
             }
         }
-        for (vertex, [tracklets, by_error, z]) in vertices.iter_mut().zip(sums) {
+        for (vertex, [tracklets, by_error, z, gain]) in vertices.iter_mut().zip(sums) {
             let by_error = by_error.max(1e-12);
-            (vertex.tracklets, vertex.z, vertex.z_error) = (tracklets, z / by_error, by_error.powf(-0.5));
+            // Without the vertex, its tracklets are not expected either.
+            *vertex = Candidate { z: z / by_error, z_error: by_error.powf(-0.5), tracklets, gain: gain - tracklets };
         }
         if MERGE_AFTER.contains(&round) {
             vertices = join(cuts, vertices);
         }
     }
-    vertices.retain(|vertex| vertex.tracklets >= cuts.min_tracklets);
+    let keeps =
+        |vertex: &Candidate| vertex.tracklets >= MIN_TRACKLETS && vertex.significance() >= cuts.min_significance;
+    vertices.retain(keeps);
     vertices
 }
 
-/// Drops vertices with too few tracklets, and those close to one with more.
+/// Drops vertices that are far from significant, and those close to one with more tracklets.
 fn join(cuts: &TrackletCuts, mut vertices: Vec<Candidate>) -> Vec<Candidate> {
     vertices.sort_by(|a, b| b.tracklets.total_cmp(&a.tracklets));
     let mut kept: Vec<Candidate> = Vec::new();
     for vertex in vertices {
         let is_apart = |other: &Candidate| (vertex.z - other.z).abs() > MERGE * vertex.z_error.hypot(other.z_error);
-        if vertex.tracklets >= 0.75 * cuts.min_tracklets && kept.iter().all(is_apart) {
+        let may_stay = vertex.tracklets >= 0.75 * MIN_TRACKLETS && vertex.gain >= 0.25 * cuts.min_significance.powi(2);
+        if may_stay && kept.iter().all(is_apart) {
             kept.push(vertex);
         }
     }
