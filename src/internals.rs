@@ -5,13 +5,14 @@ use crate::error::Result;
 use crate::finder::ZFinder;
 
 pub use crate::engine::cpu::stages::Stages;
+pub use crate::engine::cpu::tracklets::steps::TrackletSteps;
 #[cfg(feature = "gpu")]
 pub use crate::engine::gpu::all_shaders::shader_sources;
 pub use crate::engine::reference::{
-    FilledRoi, Histogram, Histograms, Pair, Peak, ReferenceEngine, ReferenceTracklets, Tracklet, TrackletCuts,
-    TrackletVertex, TrackletsOfEvent,
+    FilledRoi, Histogram, Histograms, Pair, Peak, ReferenceEngine, ReferenceTracklets, TrackletsOfEvent,
 };
 pub use crate::spacepoint::normalised;
+pub use crate::tracklet::{Tracklet, TrackletCuts, TrackletHits, TrackletVertex};
 
 #[cfg(feature = "gpu")]
 pub use crate::options::DeviceTimes;

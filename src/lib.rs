@@ -70,6 +70,7 @@
 //! - `reach`: the layers and slices that a configuration selects in a detector.
 //! - [`results`], `vertex`, `error`: [`Results`], their views [`RoiResult`] and
 //!   [`Vertices`], [`Vertex`], [`Status`]; failures, [`enum@Error`].
+//! - `tracklet`: tracklets and their vertices, not yet part of the results.
 //! - `engine`: the stages. Read `plan` (decisions of the host), `twin` (plain code, line by line as
 //!   the shaders), then `cpu`, `gpu` and `reference`.
 //! - `input_check`: units and layers of the first spacepoints.
@@ -120,6 +121,9 @@ mod roi_batch;
 mod spacepoint;
 mod stream;
 pub mod thesis;
+#[cfg(any(test, feature = "internals"))]
+#[cfg_attr(not(feature = "internals"), allow(dead_code, unreachable_pub, reason = "public in `internals`"))]
+mod tracklet;
 mod vertex;
 mod z_bins;
 

@@ -38,6 +38,8 @@ pub(crate) trait Real:
     /// Of a whole number.
     fn to_i32(self) -> i32;
     fn abs(self) -> Self;
+    #[cfg(any(test, feature = "internals"))]
+    fn sqrt(self) -> Self;
 
     /// `slice_layer`: slice << 8 | layer, or [`DROPPED`](crate::engine::encoding::DROPPED).
     fn spacepoint(rho: Self, phi: Self, z: Self, slice_layer: u32) -> Self::Spacepoint;
@@ -86,8 +88,14 @@ macro_rules! real {
             fn to_i32(self) -> i32 {
                 self as i32
             }
+            #[inline(always)]
             fn abs(self) -> Self {
                 self.abs()
+            }
+            #[cfg(any(test, feature = "internals"))]
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                self.sqrt()
             }
             #[inline(always)]
             fn spacepoint(rho: Self, phi: Self, z: Self, slice_layer: u32) -> Self::Spacepoint {

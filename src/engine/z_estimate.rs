@@ -266,7 +266,7 @@ mod tests {
             assert_eq!(i64::from(found.first), (middle - 6).max(0), "{parts:?}");
             assert_eq!(f64::from(found.weight), total(middle, 6), "{parts:?}");
             assert_eq!(found.directions, directions, "{parts:?}");
-            assert_eq!(found.around, parts.iter().sum(), "{parts:?}");
+            assert_eq!(found.around, parts.iter().sum::<u32>(), "{parts:?}");
             let place = f64::from(found.first) + f64::from(found.sum) / f64::from(found.weight);
             approx::assert_abs_diff_eq!(place, mean(middle, 6), epsilon = 1e-9);
         }

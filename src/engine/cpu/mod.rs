@@ -14,6 +14,8 @@ pub(crate) mod sum_histos;
 #[cfg(test)]
 mod tests;
 mod thirds;
+#[cfg(any(test, feature = "internals"))]
+pub(crate) mod tracklets;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -163,7 +163,7 @@ impl Search {
     }
 
     /// Returns rho and phi about the beam spot; None for an invalid spacepoint.
-    pub(super) fn about_beam(&self, rho: f64, phi: f64, z: f64, layer: u32) -> Option<(f64, f64)> {
+    pub(crate) fn about_beam(&self, rho: f64, phi: f64, z: f64, layer: u32) -> Option<(f64, f64)> {
         if !usable(rho, phi, z) || layer as usize >= self.layers() {
             return None;
         }

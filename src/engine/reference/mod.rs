@@ -21,5 +21,7 @@ pub use self::histograms::{Histogram, Histograms};
 pub use self::pairs::Pair;
 #[cfg(feature = "internals")]
 pub use self::peaks::Peak;
+#[cfg(any(test, feature = "internals"))]
+pub use self::tracklets::ReferenceTracklets;
 #[cfg(feature = "internals")]
-pub use self::tracklets::{ReferenceTracklets, Tracklet, TrackletCuts, TrackletVertex, TrackletsOfEvent};
+pub use self::tracklets::TrackletsOfEvent;

@@ -1,11 +1,11 @@
 //! The steps of the search, one after the other.
 
 use super::chains;
-use super::fit::Tracklet;
 use super::hits::PixelHits;
 use super::search::ReferenceTracklets;
-use super::vertices::{self, TrackletVertex};
+use super::vertices;
 use crate::spacepoint::RoiView;
+use crate::tracklet::{Tracklet, TrackletVertex};
 
 /// Tracklets of an event, and numbers of the stages before.
 #[derive(Clone, Debug, Default)]

@@ -4,33 +4,7 @@ use super::chains::Chain;
 use super::hits::{PixelHit, PixelHits, turn};
 use super::search::ReferenceTracklets;
 use super::triplets::arc;
-
-/// A short track, fitted.
-#[derive(Clone, Debug)]
-pub struct Tracklet {
-    /// Numbers of its spacepoints in the event, from the beam outwards.
-    pub hits: Vec<usize>,
-    /// z at the beam \[mm\].
-    pub z0: f64,
-    /// Standard deviation of z0 \[mm\], without the beam's width.
-    pub z0_error: f64,
-    /// Cotangent of the polar angle: the slope of z.
-    pub cot: f64,
-    /// Azimuth at the beam \[rad\].
-    pub phi0: f64,
-    /// Curvature, positive if phi grows with rho \[1/mm\].
-    pub kappa: f64,
-    /// Transverse impact parameter \[mm\], held near 0 by the beam.
-    pub d0: f64,
-    /// Standard deviation of d0 \[mm\].
-    pub d0_error: f64,
-    /// Transverse momentum \[GeV\].
-    pub pt_gev: f64,
-    /// Of the line in z, with two degrees of freedom fewer than hits.
-    pub chi2: f64,
-    /// The vertex, a place in the list of vertices.
-    pub vertex: Option<usize>,
-}
+use crate::tracklet::Tracklet;
 
 /// Where tracks cross the beam pipe, and its thickness in layers \[mm\].
 const BEAM_PIPE_MM: f64 = 20.0;
@@ -50,17 +24,10 @@ impl ReferenceTracklets {
         let phi: Vec<f64> = hits.iter().map(|hit| turn(first.phi, hit.phi)).collect();
         let step = last.rho - first.rho;
         let mut tracklet = Tracklet {
-            hits: chain.hits.clone(),
-            z0: 0.0,
-            z0_error: 0.0,
+            hits: chain.hits.iter().map(|&hit| hit as u32).collect(),
             cot: (last.z - first.z) / step,
-            phi0: 0.0,
             kappa: 2.0 * phi[hits.len() - 1] / step,
-            d0: 0.0,
-            d0_error: 0.0,
-            pt_gev: 0.0,
-            chi2: 0.0,
-            vertex: None,
+            ..Tracklet::default()
         };
         for _ in 0..ROUNDS {
             let arcs: Vec<f64> = hits.iter().map(|hit| arc(hit.rho, tracklet.kappa)).collect();

@@ -2,6 +2,7 @@
 
 use std::f64::consts::{PI, TAU};
 
+use super::search::cot_on_disk;
 use crate::config::Config;
 use crate::detector::{Detector, Sensor};
 use crate::spacepoint::{RoiView, Spacepoint, normalised, usable};
@@ -22,7 +23,7 @@ pub(super) struct PixelHit {
 impl PixelHit {
     /// The standard deviation of z at a given rho, on a track of this slope \[mm\].
     pub(super) fn z_error(&self, cot: f64) -> f64 {
-        if self.is_disk { self.resolution * cot.abs() } else { self.resolution }
+        if self.is_disk { self.resolution * cot_on_disk(cot) } else { self.resolution }
     }
 }
 

@@ -18,6 +18,4 @@ mod vertex_fit;
 mod vertices;
 
 pub use self::event::TrackletsOfEvent;
-pub use self::fit::Tracklet;
-pub use self::search::{ReferenceTracklets, TrackletCuts};
-pub use self::vertices::TrackletVertex;
+pub use self::search::ReferenceTracklets;

@@ -2,33 +2,7 @@
 
 use crate::config::Config;
 use crate::detector::{Detector, LayerGraph};
-
-/// Cuts of the search for tracklets and vertices.
-#[derive(Clone, Debug)]
-pub struct TrackletCuts {
-    /// The smallest transverse momentum \[GeV\].
-    pub min_pt_gev: f64,
-    /// The range of z at the beam \[mm\].
-    pub z_range: [f64; 2],
-    /// The largest chi2 of a triplet, of two degrees of freedom.
-    pub max_triplet_chi2: f64,
-    /// The largest cost of adding a hit to a chain: the chi2 of its triplet and of its curvature.
-    pub max_step_cost: f64,
-    /// The least significance of a vertex.
-    pub min_significance: f64,
-}
-
-impl Default for TrackletCuts {
-    fn default() -> Self {
-        Self {
-            min_pt_gev: 0.4,
-            z_range: [-200.0, 200.0],
-            max_triplet_chi2: 9.0,
-            max_step_cost: 20.0,
-            min_significance: 2.7,
-        }
-    }
-}
+use crate::tracklet::TrackletCuts;
 
 /// The search for tracklets and vertices, serial and in f64.
 pub struct ReferenceTracklets {
@@ -66,9 +40,15 @@ impl ReferenceTracklets {
     pub(super) fn scattering(&self, kappa: f64, cot: f64, is_disk: bool) -> f64 {
         let p = self.pt(kappa).min(MAX_PT_GEV) * (1.0 + cot * cot).sqrt();
         // 1 / sin theta on a barrel, 1 / cos theta on a disk.
-        let way = if is_disk { (1.0 + 1.0 / (cot * cot)).sqrt() } else { (1.0 + cot * cot).sqrt() };
+        let across = (1.0 + cot * cot).sqrt();
+        let way = if is_disk { across / cot_on_disk(cot) } else { across };
         SCATTERING_GEV * way.sqrt() / p
     }
+}
+
+/// |cot| of a track that passes a disk; no track from the beam has less.
+pub(super) fn cot_on_disk(cot: f64) -> f64 {
+    cot.abs().max(0.01)
 }
 
 /// Momentum times scattering angle, in a layer that a track crosses straight on \[GeV\].

@@ -1,65 +1,15 @@
 //! Tracks whose parameters are known, choices among chains, and vertices.
 
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::PI;
 use std::sync::LazyLock;
 
 use super::chains::{Chain, select};
 use super::*;
 use crate::config::{Config, Preset};
 use crate::detector::{Detector, Layer};
+use crate::engine::tracklets::toy::{Track, event, random_track, smear};
 use crate::spacepoint::{Roi, RoiDescriptor, Spacepoint, normalised};
-
-/// A track from the beam.
-#[derive(Clone, Copy)]
-struct Track {
-    z0: f64,
-    cot: f64,
-    phi0: f64,
-    pt: f64,
-    charge: f64,
-}
-
-const BARREL_MM: [f64; 4] = [32.0, 72.0, 116.0, 172.0];
-const DISK_MM: [f64; 7] = [600.0, 700.0, 820.0, 960.0, 1100.0, 1300.0, 1500.0];
-
-impl Track {
-    fn kappa(&self) -> f64 {
-        self.charge * 0.0006 / self.pt
-    }
-
-    /// Its spacepoints on the pixel layers of the detector `generic`: points on a helix.
-    fn spacepoints(&self) -> Vec<Spacepoint> {
-        let half = 0.5 * self.kappa();
-        let arc = |rho: f64| (half * rho).asin() / half;
-        let at = |rho: f64, z: f64, layer: usize| Spacepoint {
-            rho,
-            phi: normalised(self.phi0 + (half * rho).asin()),
-            z,
-            layer: layer as u32,
-        };
-        let on_barrel = |(layer, &rho): (usize, &f64)| {
-            let z = self.z0 + self.cot * arc(rho);
-            (z.abs() < 590.0).then(|| at(rho, z, layer))
-        };
-        let on_disk = |(disk, &z): (usize, &f64)| {
-            let z = z.copysign(self.cot);
-            let rho = (half * (z - self.z0) / self.cot).sin() / half;
-            (30.0..175.0).contains(&rho).then(|| at(rho, z, 10 + disk))
-        };
-        let barrel = BARREL_MM.iter().enumerate().filter_map(on_barrel);
-        barrel.chain(DISK_MM.iter().enumerate().filter_map(on_disk)).collect()
-    }
-}
-
-fn random_track(rng: &mut fastrand::Rng, z0: f64) -> Track {
-    Track {
-        z0,
-        cot: (5.0 * (rng.f64() - 0.5)).sinh(),
-        phi0: TAU * (rng.f64() - 0.5),
-        pt: 0.6 / (0.05 + 0.95 * rng.f64()),
-        charge: if rng.bool() { 1.0 } else { -1.0 },
-    }
-}
+use crate::tracklet::{Tracklet, TrackletCuts, TrackletVertex};
 
 fn search() -> ReferenceTracklets {
     ReferenceTracklets::new(&Config::preset(Preset::Auto), &Detector::generic(), TrackletCuts::default())
@@ -69,18 +19,6 @@ fn find(spacepoints: &[Spacepoint]) -> TrackletsOfEvent {
     static SEARCH: LazyLock<ReferenceTracklets> = LazyLock::new(search);
     let roi = Roi { descriptor: RoiDescriptor::default(), spacepoints: spacepoints.to_vec() };
     SEARCH.find((&roi).into())
-}
-
-/// A normal deviate.
-fn normal(rng: &mut fastrand::Rng) -> f64 {
-    (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (TAU * rng.f64()).cos()
-}
-
-/// Moves a spacepoint by the resolution of the detector.
-fn smear(s: &Spacepoint, rng: &mut fastrand::Rng) -> Spacepoint {
-    let (across, along) = (0.0144 * normal(rng), 0.0144 * normal(rng));
-    let phi = normalised(s.phi + across / s.rho);
-    if s.layer < 4 { Spacepoint { phi, z: s.z + along, ..*s } } else { Spacepoint { phi, rho: s.rho + along, ..*s } }
 }
 
 #[test]
@@ -101,9 +39,8 @@ fn a_lone_track_is_found_with_its_parameters() {
         }
         let what = format!("track {i}: {:?}", found.tracklets);
         let [tracklet] = &found.tracklets[..] else { panic!("{what}") };
-        let mut hits = tracklet.hits.clone();
-        hits.sort_by(|&a, &b| spacepoints[a].rho.total_cmp(&spacepoints[b].rho));
-        assert_eq!(hits, tracklet.hits, "{what}");
+        let hits = tracklet.hits.as_slice();
+        assert!(hits.is_sorted_by(|&a, &b| spacepoints[a as usize].rho < spacepoints[b as usize].rho), "{what}");
         // Of two spacepoints close to each other, one is left out.
         let close = spacepoints.windows(2).filter(|pair| pair[1].rho - pair[0].rho < 3.0).count();
         assert_eq!(hits.len(), (spacepoints.len() - close).min(6), "{what}");
@@ -136,22 +73,6 @@ fn errors_are_those_of_smeared_hits() {
     assert!((0.8..1.1).contains(&(chi2 / degrees)), "chi2 is {}", chi2 / degrees);
 }
 
-/// A toy event: tracks of several vertices, smeared, and noise.
-fn event(rng: &mut fastrand::Rng, vertices: &[f64]) -> Vec<Spacepoint> {
-    let mut spacepoints = Vec::new();
-    for &z in vertices {
-        for _ in 0..12 {
-            spacepoints.extend(random_track(rng, z).spacepoints().iter().map(|s| smear(s, rng)));
-        }
-    }
-    for _ in 0..200 {
-        let layer = rng.u32(0..4);
-        let (rho, phi, z) = (BARREL_MM[layer as usize], 2.0 * PI * rng.f64(), 1000.0 * (rng.f64() - 0.5));
-        spacepoints.push(Spacepoint { rho, phi, z, layer });
-    }
-    spacepoints
-}
-
 #[test]
 fn the_answer_does_not_depend_on_the_order_of_spacepoints() {
     let rng = &mut fastrand::Rng::with_seed(33);
@@ -159,7 +80,9 @@ fn the_answer_does_not_depend_on_the_order_of_spacepoints() {
     let answer = |spacepoints: &[Spacepoint]| {
         let mut found = find(spacepoints);
         let vertices = search().find_vertices(&mut found.tracklets);
-        let places = |tracklet: &Tracklet| tracklet.hits.iter().map(|&hit| spacepoints[hit].phi.to_bits()).collect();
+        let places = |tracklet: &Tracklet| {
+            tracklet.hits.as_slice().iter().map(|&hit| spacepoints[hit as usize].phi.to_bits()).collect()
+        };
         let mut tracklets: Vec<Vec<u64>> = found.tracklets.iter().map(places).collect();
         tracklets.sort();
         let round = |vertex: &TrackletVertex| (vertex.z() * 1e6).round();
@@ -182,7 +105,7 @@ fn vertices_are_where_their_tracks_begin() {
     assert_eq!(vertices.len(), places.len(), "{vertices:?}");
     for (number, (vertex, z)) in vertices.iter().zip(places).enumerate() {
         assert!((vertex.z() - z).abs() < 5.0 * vertex.z_error() && vertex.z_error() < 0.05, "{vertex:?} at {z}");
-        let own: Vec<_> = found.tracklets.iter().filter(|tracklet| tracklet.vertex == Some(number)).collect();
+        let own: Vec<_> = found.tracklets.iter().filter(|tracklet| tracklet.vertex == Some(number as u32)).collect();
         let sum_pt2: f64 = own.iter().map(|tracklet| tracklet.pt_gev.powi(2)).sum();
         assert!(own.len() >= 8 && (vertex.sum_pt2 / sum_pt2 - 1.0).abs() < 1e-12, "{vertex:?}: {}", own.len());
     }

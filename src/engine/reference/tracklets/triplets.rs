@@ -21,6 +21,13 @@ struct Doublet<'a> {
     cot: f64,
 }
 
+impl<'a> Doublet<'a> {
+    fn new(a: &'a PixelHit, b: &PixelHit) -> Self {
+        let step = b.rho - a.rho;
+        Self { a, kappa: 2.0 * turn(a.phi, b.phi) / step, cot: (b.z - a.z) / step }
+    }
+}
+
 /// The least distance in rho of two hits of a track \[mm\].
 const MIN_STEP_MM: f64 = 3.0;
 
@@ -45,23 +52,27 @@ impl ReferenceTracklets {
 
     /// The doublets of a hit with hits of an inner layer.
     fn doublets<'a>(&self, hits: &'a PixelHits, inner: u32, b: &PixelHit) -> Vec<Doublet<'a>> {
-        let max_kappa = self.max_kappa();
-        // The bend of the softest track, an impact parameter of 0.15 mm, and scattering.
-        let most = |rho: f64| 0.55 * max_kappa * (b.rho - rho) + 0.15 * (1.0 / rho - 1.0 / b.rho) + 0.002;
         let [innermost, _] = hits.rho_range(inner);
-        let doublet = |a: &'a PixelHit| {
-            let step = b.rho - a.rho;
-            if step < MIN_STEP_MM {
-                return None;
-            }
-            let bend = turn(a.phi, b.phi);
-            let (kappa, cot) = (2.0 * bend / step, (b.z - a.z) / step);
-            let keeps = bend.abs() <= most(a.rho)
-                && kappa.abs() <= 1.3 * max_kappa + 0.3 / (a.rho * b.rho)
-                && self.is_in_range(b.z - cot * b.rho, 0.5 + 0.1 * cot.abs());
-            keeps.then_some(Doublet { a, kappa, cot })
-        };
-        hits.around(inner, b.phi, most(innermost.min(b.rho))).filter_map(doublet).collect()
+        let near = hits.around(inner, b.phi, self.doublet_reach(innermost.min(b.rho), b.rho));
+        near.filter(|a| self.is_doublet(a, b)).map(|a| Doublet::new(a, b)).collect()
+    }
+
+    /// The largest angle between two hits of a track: the bend of the softest track, an impact
+    /// parameter of 0.15 mm, and scattering \[rad\].
+    fn doublet_reach(&self, inner_rho: f64, outer_rho: f64) -> f64 {
+        0.55 * self.max_kappa() * (outer_rho - inner_rho) + 0.15 * (1.0 / inner_rho - 1.0 / outer_rho) + 0.002
+    }
+
+    /// Whether a track may pass both hits, one after the other.
+    fn is_doublet(&self, inner: &PixelHit, outer: &PixelHit) -> bool {
+        let step = outer.rho - inner.rho;
+        if step < MIN_STEP_MM {
+            return false;
+        }
+        let Doublet { kappa, cot, .. } = Doublet::new(inner, outer);
+        turn(inner.phi, outer.phi).abs() <= self.doublet_reach(inner.rho, outer.rho)
+            && kappa.abs() <= 1.3 * self.max_kappa() + 0.3 / (inner.rho * outer.rho)
+            && self.is_in_range(outer.z - cot * outer.rho, 0.5 + 0.1 * cot.abs())
     }
 
     fn is_in_range(&self, z0: f64, tolerance: f64) -> bool {
@@ -69,7 +80,8 @@ impl ReferenceTracklets {
         low - tolerance <= z0 && z0 <= high + tolerance
     }
 
-    /// The triplets of a doublet with hits of an outer layer.
+    /// The triplets of a doublet with hits of an outer layer that make doublets with the middle
+    /// hit.
     fn triplets(&self, hits: &PixelHits, doublet: &Doublet<'_>, b: &PixelHit, outer: u32) -> Vec<Triplet> {
         let &Doublet { a, kappa, cot } = doublet;
         let theta = self.scattering(kappa, cot, b.is_disk);
@@ -85,11 +97,9 @@ impl ReferenceTracklets {
         let outermost = outermost.max(b.rho);
         let most = 0.5 * kappa.abs() * (outermost - b.rho) + tolerance(outermost);
         let triplet = |c: &PixelHit| {
-            let step = c.rho - b.rho;
-            if step < MIN_STEP_MM || (turn(b.phi, c.phi) - 0.5 * kappa * step).abs() > tolerance(c.rho) {
-                return None;
-            }
-            self.triplet(a, b, c, cot)
+            let apart = turn(b.phi, c.phi) - 0.5 * kappa * (c.rho - b.rho);
+            let may_be = self.is_doublet(b, c) && apart.abs() <= tolerance(c.rho);
+            if may_be { self.triplet(a, b, c, cot) } else { None }
         };
         hits.around(outer, b.phi, most).filter_map(triplet).collect()
     }

@@ -1,6 +1,7 @@
 //! The place of a vertex: a robust fit of x, y and z to its tracklets, with the beam spot.
 
-use super::fit::{Tracklet, inverse};
+use super::fit::inverse;
+use crate::tracklet::Tracklet;
 
 /// A fitted vertex.
 pub(super) struct FittedVertex {

@@ -4,36 +4,8 @@
 
 use std::f64::consts::TAU;
 
-use super::fit::Tracklet;
-use super::search::TrackletCuts;
 use super::vertex_fit;
-
-/// A vertex of tracklets.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TrackletVertex {
-    /// x, y and z about the beam \[mm\].
-    pub place: [f64; 3],
-    /// Of x, y and z \[mm^2\].
-    pub covariance: [[f64; 3]; 3],
-    /// Sum of the probabilities with which tracklets belong to it.
-    pub tracklets: f64,
-    /// Of the vertex over the vertices about it and over tracklets of no vertex.
-    pub significance: f64,
-    /// Sum of pT^2 of its tracklets \[GeV^2\].
-    pub sum_pt2: f64,
-}
-
-impl TrackletVertex {
-    /// z \[mm\].
-    pub fn z(&self) -> f64 {
-        self.place[2]
-    }
-
-    /// Standard deviation of z \[mm\].
-    pub fn z_error(&self) -> f64 {
-        self.covariance[2][2].sqrt()
-    }
-}
+use crate::tracklet::{Tracklet, TrackletCuts, TrackletVertex};
 
 /// A vertex while all are moved together.
 #[derive(Clone, Copy)]
@@ -70,8 +42,8 @@ const ERROR_FLOOR_MM: f64 = 0.01;
 const MAX_ERROR_MM: f64 = 1.0;
 /// The density of tracklets is counted this far to both sides \[mm\].
 const DENSITY_REACH_MM: f64 = 30.0;
-/// Tracklets that belong to no vertex, as a part of the density: those of more than three hits, and
-/// those of three, which are mostly wrong combinations where they are steep.
+/// Tracklets of no vertex as a part of the density: with more than three hits, and with three,
+/// which are mostly wrong combinations where they are steep.
 const BACKGROUND: f64 = 0.02;
 const BACKGROUND_OF_THREE: f64 = 0.6;
 const STEEP: f64 = 2.0;
@@ -116,7 +88,7 @@ pub(super) fn find(cuts: &TrackletCuts, beam_width: f64, tracklets: &mut [Trackl
     for (place, of) in places.iter().zip(&probabilities) {
         if let Some(best) = (0..of.len()).find(|&number| of[number] > 0.5) {
             let tracklet = &mut tracklets[place.of];
-            tracklet.vertex = Some(best);
+            tracklet.vertex = Some(best as u32);
             vertices[best].sum_pt2 += tracklet.pt_gev.powi(2);
         }
     }

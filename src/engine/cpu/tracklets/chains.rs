@@ -1,0 +1,108 @@
+//! Chains of triplets, and the choice among chains that share hits.
+
+use std::cmp::Ordering;
+
+use crate::engine::cpu::tracklets::hits::PixelHits;
+use crate::engine::cpu::tracklets::triplets::{Triplet, Triplets};
+use crate::engine::real::Real;
+use crate::engine::tracklets::search::TrackletSearch;
+use crate::tracklet::TrackletHits;
+
+/// Hits of one track, from the beam outwards: places in [`PixelHits`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain<R> {
+    pub(crate) hits: TrackletHits,
+    /// Of the first triplet, and the costs of all steps.
+    chi2: R,
+}
+
+/// Chains of an event.
+#[derive(Debug)]
+pub(crate) struct Chains<R> {
+    /// The kept ones, the best one first.
+    pub(crate) kept: Vec<Chain<R>>,
+    all: Vec<Chain<R>>,
+    /// Of each chain: hits and chi2, and its place in `all`.
+    order: Vec<u64>,
+    is_used: Vec<bool>,
+}
+
+impl<R> Default for Chains<R> {
+    fn default() -> Self {
+        Self { kept: Vec::new(), all: Vec::new(), order: Vec::new(), is_used: Vec::new() }
+    }
+}
+
+impl<R: Real> Chains<R> {
+    /// Continues each triplet, and keeps the best chains: in the order of more hits, lower chi2,
+    /// lower numbers of the first three hits, a chain is kept if the kept chains have at most one of
+    /// its hits, or none if it has three hits.
+    pub(crate) fn fill(&mut self, search: &TrackletSearch, hits: &PixelHits<R>, triplets: &Triplets<R>) {
+        let Self { kept, all, order, is_used } = self;
+        let most = R::from_f64(search.cuts.max_step_cost);
+        all.clear();
+        order.clear();
+        for (i, first) in triplets.all.iter().enumerate() {
+            let chain = chain(first, most, hits, triplets);
+            // Bits of numbers that are not negative are in the order of the numbers.
+            let fewer = (TrackletHits::MOST - chain.hits.len()) as u64;
+            order.push(fewer << 62 | u64::from(chain.chi2.to_f32().to_bits()) << PLACE_BITS | i as u64);
+            all.push(chain);
+        }
+        order.sort_unstable();
+        is_used.clear();
+        is_used.resize(hits.len(), false);
+        kept.clear();
+        let place = |key: &u64| (key & ((1 << PLACE_BITS) - 1)) as usize;
+        for alike in order.chunk_by_mut(|a, b| a >> PLACE_BITS == b >> PLACE_BITS) {
+            if alike.len() > 1 {
+                alike.sort_unstable_by(|a, b| before(&all[place(a)], &all[place(b)], hits));
+            }
+            for key in &*alike {
+                let chain = &all[place(key)];
+                let own = chain.hits.as_slice();
+                let shared = own.iter().filter(|&&hit| is_used[hit as usize]).count();
+                if shared <= usize::from(own.len() > 3) {
+                    own.iter().for_each(|&hit| is_used[hit as usize] = true);
+                    kept.push(*chain);
+                }
+            }
+        }
+    }
+}
+
+/// Bits of a chain's place, and so of the number of triplets.
+const PLACE_BITS: u32 = 30;
+
+/// Continues a triplet (a, b, c) with the triplet (b, c, d) of the lowest cost, and so on. Of equal
+/// costs, the lower number of d wins.
+fn chain<R: Real>(first: &Triplet<R>, most: R, hits: &PixelHits<R>, triplets: &Triplets<R>) -> Chain<R> {
+    let mut chain = Chain { hits: first.hits.into_iter().collect(), chi2: first.chi2 };
+    let width = R::from_f64(0.15) * first.kappa.abs() + R::from_f64(2e-5);
+    let [_, mut inner, mut middle] = first.hits;
+    while chain.hits.len() < TrackletHits::MOST {
+        let mut best: Option<(R, u32)> = None;
+        for next in triplets.of_middle(middle).iter().filter(|next| next.hits[0] == inner) {
+            let apart = (next.kappa - first.kappa) / width;
+            let cost = next.chi2 + apart * apart;
+            let number = |hit: u32| hits.numbers[hit as usize];
+            let is_better =
+                |&(least, hit): &(R, u32)| cost < least || cost == least && number(next.hits[2]) < number(hit);
+            if best.as_ref().is_none_or(is_better) {
+                best = Some((cost, next.hits[2]));
+            }
+        }
+        let Some((cost, outer)) = best.filter(|&(cost, _)| cost <= most) else { break };
+        chain.hits.push(outer);
+        chain.chi2 = chain.chi2 + cost;
+        (inner, middle) = (middle, outer);
+    }
+    chain
+}
+
+/// The better chain first.
+fn before<R: Real>(a: &Chain<R>, b: &Chain<R>, hits: &PixelHits<R>) -> Ordering {
+    let numbers = |chain: &Chain<R>| [0, 1, 2].map(|i| hits.numbers[chain.hits.as_slice()[i] as usize]);
+    let by_chi2 = || a.chi2.partial_cmp(&b.chi2).unwrap_or(Ordering::Equal);
+    b.hits.len().cmp(&a.hits.len()).then_with(by_chi2).then_with(|| numbers(a).cmp(&numbers(b)))
+}

@@ -1,0 +1,155 @@
+//! Tracklets and vertices beside those of the reference, in toy events.
+
+use super::*;
+use crate::config::{Config, Preset};
+use crate::detector::Detector;
+use crate::engine::reference::ReferenceTracklets;
+use crate::engine::tracklets::toy::{Track, event, random_track, smear};
+use crate::spacepoint::{Roi, RoiDescriptor, Spacepoint, normalised};
+use crate::tracklet::TrackletCuts;
+
+struct Both {
+    reference: ReferenceTracklets,
+    tracklets: TrackletSearch,
+    search: Search,
+}
+
+impl Both {
+    fn new(config: &Config) -> Self {
+        let (detector, cuts) = (Detector::generic(), TrackletCuts::default());
+        Self {
+            reference: ReferenceTracklets::new(config, &detector, cuts.clone()),
+            tracklets: TrackletSearch::new(config, &detector, cuts),
+            search: Search::new(config, &detector).expect("valid"),
+        }
+    }
+
+    /// Checks an event: in f64 the tracklets are the same ones, and the numbers nearly so; in f32
+    /// nearly all are the same. Returns the numbers of tracklets and vertices.
+    fn check(&self, what: &str, spacepoints: &[Spacepoint], buffers: &mut TrackletBuffers<f64>) -> [usize; 2] {
+        let roi = Roi { descriptor: RoiDescriptor::default(), spacepoints: spacepoints.to_vec() };
+        let mut wanted = self.reference.find((&roi).into());
+        let vertices = self.reference.find_vertices(&mut wanted.tracklets);
+        buffers.find(&self.tracklets, &self.search, (&roi).into());
+        assert_eq!(buffers.hits.len(), wanted.hits, "{what}");
+        assert_eq!(buffers.triplets.doublets, wanted.doublets, "{what}");
+        assert_eq!(buffers.triplets.all.len(), wanted.triplets, "{what}");
+        assert_eq!(buffers.tracklets.len(), wanted.tracklets.len(), "{what}");
+        for (found, wanted) in buffers.tracklets.iter().zip(&wanted.tracklets) {
+            assert_eq!(found.hits, wanted.hits, "{what}");
+            assert_eq!(found.vertex, wanted.vertex, "{what}: {found:?} and {wanted:?}");
+            let numbers = |t: &Tracklet| [t.z0, t.cot, t.kappa, t.d0, t.z0_error, t.d0_error, t.pt_gev, t.chi2];
+            for (found, wanted) in numbers(found).into_iter().zip(numbers(wanted)) {
+                assert!(found.is_finite(), "{what}");
+                assert!((found - wanted).abs() <= 1e-6 * (wanted.abs() + 0.01), "{what}: {found} and {wanted}");
+            }
+            assert!(normalised(found.phi0 - wanted.phi0).abs() < 1e-9, "{what}");
+        }
+        assert_eq!(buffers.vertices.len(), vertices.len(), "{what}");
+        for (found, wanted) in buffers.vertices.iter().zip(&vertices) {
+            let near = |a: f64, b: f64| (a - b).abs() <= 1e-5 * (b.abs() + 1e-3);
+            let is_near = near(found.tracklets, wanted.tracklets)
+                && near(found.significance, wanted.significance)
+                && near(found.sum_pt2, wanted.sum_pt2)
+                && found.place.iter().zip(wanted.place).all(|(a, b)| (a - b).abs() < 1e-6)
+                && found
+                    .covariance
+                    .as_flattened()
+                    .iter()
+                    .zip(wanted.covariance.as_flattened())
+                    .all(|(&a, &b)| near(a, b));
+            assert!(is_near, "{what}: {found:?} and {wanted:?}");
+        }
+        let mut single = TrackletBuffers::<f32>::default();
+        single.find(&self.tracklets, &self.search, (&roi).into());
+        let is_same = |t: &&Tracklet| buffers.tracklets.iter().any(|double| double.hits == t.hits);
+        let same = single.tracklets.iter().filter(is_same).count();
+        let count = buffers.tracklets.len();
+        assert!(same + 1 + count / 100 >= count.max(single.tracklets.len()), "{what}: {same} of {count} in f32");
+        [count, buffers.vertices.len()]
+    }
+}
+
+/// The spacepoints, turned about the beam.
+fn turned(spacepoints: &[Spacepoint], by: f64) -> Vec<Spacepoint> {
+    spacepoints.iter().map(|s| Spacepoint { phi: normalised(s.phi + by), ..*s }).collect()
+}
+
+#[test]
+fn events_have_the_tracklets_and_vertices_of_the_reference() {
+    let both = Both::new(&Config::preset(Preset::Auto));
+    let buffers = &mut TrackletBuffers::default();
+    let rng = &mut fastrand::Rng::with_seed(41);
+    for i in 0..12 {
+        let places: Vec<f64> = (0..i).map(|_| 300.0 * (rng.f64() - 0.5)).collect();
+        let spacepoints = turned(&event(rng, &places), 6.0 * rng.f64());
+        let [tracklets, vertices] = both.check(&format!("event {i}"), &spacepoints, buffers);
+        assert!(tracklets >= 8 * i && 10 * vertices >= 9 * i, "event {i}: {tracklets} tracklets, {vertices} vertices");
+    }
+}
+
+/// Vertices that overlap, hits that several tracks share, and noise where no track is.
+#[test]
+fn crowds_have_the_tracklets_and_vertices_of_the_reference() {
+    let both = Both::new(&Config::preset(Preset::Auto));
+    let buffers = &mut TrackletBuffers::default();
+    let rng = &mut fastrand::Rng::with_seed(42);
+    for i in 0..6 {
+        let mut spacepoints = event(rng, &[1.0, 1.05, 1.3, 1.31, -2.0, -1.8]);
+        for _ in 0..300 {
+            let rho = [32.0, 72.0, 116.0, 172.0][rng.usize(0..4)] + rng.f64();
+            let layer = [32.0, 72.0, 116.0, 172.0].iter().rposition(|&radius| rho >= radius).expect("a layer");
+            let (phi, z) = (0.3 * rng.f64(), 100.0 * (rng.f64() - 0.5));
+            spacepoints.push(Spacepoint { rho, phi, z, layer: layer as u32 });
+        }
+        both.check(&format!("crowd {i}"), &turned(&spacepoints, f64::from(i)), buffers);
+    }
+}
+
+/// Spacepoints that are there twice make chains of equal cost: the lower numbers are taken.
+#[test]
+fn equal_chains_are_decided_by_their_numbers() {
+    let both = Both::new(&Config::preset(Preset::Auto));
+    let buffers = &mut TrackletBuffers::default();
+    let rng = &mut fastrand::Rng::with_seed(43);
+    for i in 0..20 {
+        let z = 100.0 * (rng.f64() - 0.5);
+        let track = random_track(rng, z);
+        let own: Vec<Spacepoint> = track.spacepoints().iter().map(|s| smear(s, rng)).collect();
+        let mut spacepoints = [own.clone(), own].concat();
+        rng.shuffle(&mut spacepoints);
+        both.check(&format!("track {i}"), &spacepoints, buffers);
+    }
+}
+
+#[test]
+fn the_beam_may_lie_beside_the_origin() {
+    let config =
+        Config::preset(Preset::Auto).with(|c| (c.beam_spot_mm, c.beam_spot_tilt) = ([0.9, -0.4], [1e-4, -2e-4]));
+    let (both, buffers) = (Both::new(&config), &mut TrackletBuffers::default());
+    let rng = &mut fastrand::Rng::with_seed(44);
+    let about_beam = event(rng, &[-30.0, 5.0, 60.0]);
+    let beside = |s: &Spacepoint| {
+        let [x0, y0] = config.beam_at(s.z);
+        Spacepoint::from_xyz(s.rho * s.phi.cos() + x0, s.rho * s.phi.sin() + y0, s.z, s.layer)
+    };
+    let spacepoints: Vec<Spacepoint> = about_beam.iter().map(beside).collect();
+    assert_eq!(both.check("a beam", &spacepoints, buffers)[1], 3);
+}
+
+#[test]
+fn hostile_spacepoints_take_no_part_or_make_no_tracklet() {
+    let both = Both::new(&Config::preset(Preset::Auto));
+    let buffers = &mut TrackletBuffers::default();
+    let at = |rho, phi, z, layer| Spacepoint { rho, phi, z, layer };
+    let same = vec![at(32.0, 0.5, 1.0, 0); 200];
+    let track = Track { z0: 5.0, cot: 0.3, phi0: 3.1, pt: 1.0, charge: 1.0 }.spacepoints();
+    let far = [1e-6, 1e9, 3e5].map(|rho| [0, 1, 2, 10].map(|layer| at(rho, -3.0, 1e9, layer))).concat();
+    let bad = vec![at(f64::NAN, 0.0, 0.0, 0), at(32.0, 0.0, f64::INFINITY, 0), at(32.0, 0.0, 0.0, 200)];
+    let flat: Vec<_> = (10..17).map(|layer| at(40.0 + 10.0 * f64::from(layer - 10), 0.0, 0.0, layer)).collect();
+    for (what, spacepoints) in [("none", vec![]), ("same", same), ("far", far), ("bad", bad), ("flat", flat)] {
+        both.check(what, &spacepoints, buffers);
+        let with_track = [spacepoints, track.clone()].concat();
+        both.check(&format!("{what}, and a track"), &with_track, buffers);
+    }
+}

@@ -1,0 +1,60 @@
+//! The search: constants of a detector and a configuration.
+
+use crate::config::Config;
+use crate::detector::{Detector, Sensor};
+use crate::tracklet::TrackletCuts;
+
+/// Constants of a pixel layer.
+#[derive(Clone, Debug)]
+pub(crate) struct PixelLayer {
+    pub(crate) is_disk: bool,
+    /// Standard deviation across the track's bend, and along z or, on a disk, along rho \[mm\].
+    pub(crate) resolution: f64,
+    /// Layers from which a tracklet may come, and to which it may go on.
+    pub(crate) inner: Vec<u32>,
+    pub(crate) outer: Vec<u32>,
+}
+
+/// The search for tracklets in a detector.
+#[derive(Clone, Debug)]
+pub(crate) struct TrackletSearch {
+    pub(crate) config: Config,
+    pub(crate) cuts: TrackletCuts,
+    /// By layer; none for layers without pixels.
+    pub(crate) layers: Vec<Option<PixelLayer>>,
+}
+
+/// Where a layer does not say: that of pixels of 50 um \[mm\].
+const RESOLUTION_MM: f64 = 0.0144;
+/// The least |cot| of a track that passes a disk: no track from the beam has less.
+pub(crate) const MIN_COT_ON_DISK: f64 = 0.01;
+/// Momentum times scattering angle, in a layer that a track crosses straight on \[GeV\].
+pub(crate) const SCATTERING_GEV: f64 = 1.5e-3;
+/// A short tracklet cannot tell higher momenta from each other \[GeV\].
+pub(crate) const MAX_PT_GEV: f64 = 30.0;
+
+impl TrackletSearch {
+    pub(crate) fn new(config: &Config, detector: &Detector, cuts: TrackletCuts) -> Self {
+        let graph = detector.layer_graph(cuts.z_range);
+        let layer = |(number, layer): (usize, &crate::detector::Layer)| {
+            (layer.sensor == Some(Sensor::Pixel)).then(|| PixelLayer {
+                is_disk: layer.is_endcap(),
+                resolution: layer.z_resolution_mm.unwrap_or(RESOLUTION_MM),
+                inner: graph.inner(number as u32),
+                outer: graph.outer(number as u32),
+            })
+        };
+        let layers = detector.layers().iter().enumerate().map(layer).collect();
+        Self { config: config.clone(), cuts, layers }
+    }
+
+    /// 0.0003 B \[GeV/mm\]: pT times |kappa|.
+    pub(crate) fn gev_mm(&self) -> f64 {
+        0.0003 * self.config.field_t
+    }
+
+    /// The curvature of the softest track \[1/mm\].
+    pub(crate) fn max_kappa(&self) -> f64 {
+        self.gev_mm() / self.cuts.min_pt_gev
+    }
+}

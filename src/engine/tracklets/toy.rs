@@ -1,0 +1,85 @@
+//! Toy events in the pixel layers of the detector `generic`, for tests.
+
+use std::f64::consts::{PI, TAU};
+
+use crate::spacepoint::{Spacepoint, normalised};
+
+/// A track from the beam.
+#[derive(Clone, Copy)]
+pub(crate) struct Track {
+    pub(crate) z0: f64,
+    pub(crate) cot: f64,
+    pub(crate) phi0: f64,
+    pub(crate) pt: f64,
+    pub(crate) charge: f64,
+}
+
+const BARREL_MM: [f64; 4] = [32.0, 72.0, 116.0, 172.0];
+const DISK_MM: [f64; 7] = [600.0, 700.0, 820.0, 960.0, 1100.0, 1300.0, 1500.0];
+
+impl Track {
+    pub(crate) fn kappa(&self) -> f64 {
+        self.charge * 0.0006 / self.pt
+    }
+
+    /// Its spacepoints on the pixel layers of the detector `generic`: points on a helix.
+    pub(crate) fn spacepoints(&self) -> Vec<Spacepoint> {
+        let half = 0.5 * self.kappa();
+        let arc = |rho: f64| (half * rho).asin() / half;
+        let at = |rho: f64, z: f64, layer: usize| Spacepoint {
+            rho,
+            phi: normalised(self.phi0 + (half * rho).asin()),
+            z,
+            layer: layer as u32,
+        };
+        let on_barrel = |(layer, &rho): (usize, &f64)| {
+            let z = self.z0 + self.cot * arc(rho);
+            (z.abs() < 590.0).then(|| at(rho, z, layer))
+        };
+        let on_disk = |(disk, &z): (usize, &f64)| {
+            let z = z.copysign(self.cot);
+            let rho = (half * (z - self.z0) / self.cot).sin() / half;
+            (30.0..175.0).contains(&rho).then(|| at(rho, z, 10 + disk))
+        };
+        let barrel = BARREL_MM.iter().enumerate().filter_map(on_barrel);
+        barrel.chain(DISK_MM.iter().enumerate().filter_map(on_disk)).collect()
+    }
+}
+
+pub(crate) fn random_track(rng: &mut fastrand::Rng, z0: f64) -> Track {
+    Track {
+        z0,
+        cot: (5.0 * (rng.f64() - 0.5)).sinh(),
+        phi0: TAU * (rng.f64() - 0.5),
+        pt: 0.6 / (0.05 + 0.95 * rng.f64()),
+        charge: if rng.bool() { 1.0 } else { -1.0 },
+    }
+}
+
+/// A normal deviate.
+pub(crate) fn normal(rng: &mut fastrand::Rng) -> f64 {
+    (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (TAU * rng.f64()).cos()
+}
+
+/// Moves a spacepoint by the resolution of the detector.
+pub(crate) fn smear(s: &Spacepoint, rng: &mut fastrand::Rng) -> Spacepoint {
+    let (across, along) = (0.0144 * normal(rng), 0.0144 * normal(rng));
+    let phi = normalised(s.phi + across / s.rho);
+    if s.layer < 4 { Spacepoint { phi, z: s.z + along, ..*s } } else { Spacepoint { phi, rho: s.rho + along, ..*s } }
+}
+
+/// A toy event: tracks of several vertices, smeared, and noise.
+pub(crate) fn event(rng: &mut fastrand::Rng, vertices: &[f64]) -> Vec<Spacepoint> {
+    let mut spacepoints = Vec::new();
+    for &z in vertices {
+        for _ in 0..12 {
+            spacepoints.extend(random_track(rng, z).spacepoints().iter().map(|s| smear(s, rng)));
+        }
+    }
+    for _ in 0..200 {
+        let layer = rng.u32(0..4);
+        let (rho, phi, z) = (BARREL_MM[layer as usize], 2.0 * PI * rng.f64(), 1000.0 * (rng.f64() - 0.5));
+        spacepoints.push(Spacepoint { rho, phi, z, layer });
+    }
+    spacepoints
+}
