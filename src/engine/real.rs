@@ -38,8 +38,6 @@ pub(crate) trait Real:
     /// Of a whole number.
     fn to_i32(self) -> i32;
     fn abs(self) -> Self;
-    #[cfg(any(test, feature = "internals"))]
-    fn sqrt(self) -> Self;
 
     /// `slice_layer`: slice << 8 | layer, or [`DROPPED`](crate::engine::encoding::DROPPED).
     fn spacepoint(rho: Self, phi: Self, z: Self, slice_layer: u32) -> Self::Spacepoint;
@@ -91,11 +89,6 @@ macro_rules! real {
             #[inline(always)]
             fn abs(self) -> Self {
                 self.abs()
-            }
-            #[cfg(any(test, feature = "internals"))]
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                self.sqrt()
             }
             #[inline(always)]
             fn spacepoint(rho: Self, phi: Self, z: Self, slice_layer: u32) -> Self::Spacepoint {

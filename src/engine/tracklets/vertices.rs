@@ -304,7 +304,7 @@ fn add(density: &mut [i64], z_min: f64, place: &Place, times: i64) -> std::ops::
     for (i, density) in (first..).zip(&mut density[first..end.max(first)]) {
         let apart = (z_min + i as f64 * BIN_MM) - place.z;
         if apart.abs() <= reach {
-            *density += times * (exp_below_0(-0.5 * apart * apart * place.weight) * steps).round() as i64;
+            *density += times * (exp_below_0(-0.5 * apart * apart * place.weight) * steps + 0.5) as i64;
         }
     }
     first..end.max(first)

@@ -3,6 +3,7 @@
 use std::f64::consts::{PI, TAU};
 use std::ops::Range;
 
+use crate::engine::cpu::lanes::MOST_LANES;
 use crate::engine::plan::Search;
 use crate::engine::real::Real;
 use crate::engine::tracklets::fit::FitHit;
@@ -12,13 +13,18 @@ use crate::spacepoint::RoiView;
 /// Cells of azimuth of a layer.
 const CELLS: usize = 512;
 
-/// Hits in the order of layers and cells. Columns go on behind the last hit for [`BEYOND`] numbers.
+/// Hits in the order of layers and cells. Columns go on behind the last hit for a vector.
 #[derive(Debug, Default)]
 pub(crate) struct PixelHits<R> {
     pub(super) rho: Vec<R>,
     pub(super) inverse_rho: Vec<R>,
     pub(super) phi: Vec<R>,
     pub(super) z: Vec<R>,
+    /// See [`bend_of`].
+    pub(super) bend: Vec<R>,
+    pub(super) resolution: Vec<R>,
+    /// 1 on a disk, 0 on a barrel.
+    pub(super) disk: Vec<R>,
     /// In f64.
     pub(crate) exact: Vec<FitHit>,
     /// Numbers of the spacepoints in the event.
@@ -29,9 +35,6 @@ pub(crate) struct PixelHits<R> {
     extents: Vec<[[R; 2]; 2]>,
     unsorted: Vec<(u32, FitHit, u32)>,
 }
-
-/// Numbers of columns behind the last hit, for vectors that begin before it.
-pub(super) const BEYOND: usize = 16;
 
 impl<R: Real> PixelHits<R> {
     /// Takes the valid spacepoints of pixel layers.
@@ -71,12 +74,23 @@ impl<R: Real> PixelHits<R> {
             (self.exact[*begin as usize], self.numbers[*begin as usize]) = (hit, number);
         }
         let columns = [&mut self.rho, &mut self.inverse_rho, &mut self.phi, &mut self.z];
-        let numbers: [fn(&FitHit) -> f64; 4] = [|hit| hit.rho, |hit| 1.0 / hit.rho, |hit| hit.phi, |hit| hit.z];
-        for (column, number) in columns.into_iter().zip(numbers) {
+        let columns = columns.into_iter().chain([&mut self.resolution, &mut self.disk]);
+        let numbers: [fn(&FitHit) -> f64; 6] = [
+            |hit| hit.rho,
+            |hit| 1.0 / hit.rho,
+            |hit| hit.phi,
+            |hit| hit.z,
+            |hit| hit.resolution,
+            |hit| f64::from(u8::from(hit.is_disk)),
+        ];
+        for (column, number) in columns.zip(numbers) {
             column.clear();
             column.extend(self.exact.iter().map(|hit| R::from_f64(number(hit))));
-            column.resize(count + BEYOND, R::from_f64(0.0));
+            column.resize(count + MOST_LANES, R::from_f64(1.0));
         }
+        let max_kappa = R::from_f64(tracklets.max_kappa());
+        self.bend.clear();
+        self.bend.extend(self.rho.iter().map(|&rho| bend_of(max_kappa, rho)));
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -94,38 +108,49 @@ impl<R: Real> PixelHits<R> {
         self.extents[layer as usize]
     }
 
-    /// The places of a layer's hits with an azimuth from `low` to `high`, and some beside them. The
-    /// range may pass the ends of the circle.
+    /// The places of a layer's hits whose azimuth is at most `reach` from that of a cell, and of some
+    /// beside them. The range may pass the ends of the circle.
     #[inline(always)]
-    pub(super) fn between(&self, layer: u32, low: R, high: R) -> [Range<usize>; 2] {
-        // More than the numbers' rounding.
-        let (low, high) = (low.to_f64() - 1e-6, high.to_f64() + 1e-6);
+    pub(super) fn around(&self, layer: u32, cell: usize, reach: R) -> [Range<usize>; 2] {
         let first = layer as usize * CELLS;
         let range =
-            |low: f64, high: f64| self.begins[first + cell(low)] as usize..self.begins[first + cell(high) + 1] as usize;
-        if high - low >= TAU {
-            [range(-PI, PI), 0..0]
-        } else if low < -PI {
-            [range(-PI, high), range(low + TAU, PI)]
-        } else if high > PI {
-            [range(low, PI), range(-PI, high - TAU)]
+            |cells: Range<usize>| self.begins[first + cells.start] as usize..self.begins[first + cells.end] as usize;
+        // Rounded up, for the numbers' rounding too.
+        let cells = (reach.to_f32() * (CELLS as f64 / TAU) as f32) as usize + 2;
+        if 2 * cells >= CELLS {
+            [range(0..CELLS), 0..0]
+        } else if cell < cells {
+            [range(0..cell + cells + 1), range(cell + CELLS - cells..CELLS)]
+        } else if cell + cells >= CELLS {
+            [range(cell - cells..CELLS), range(0..cell + cells + 1 - CELLS)]
         } else {
-            [range(low, high), 0..0]
+            [range(cell - cells..cell + cells + 1), 0..0]
         }
     }
 }
 
 /// The cell of an azimuth from -pi to pi.
-fn cell(phi: f64) -> usize {
+pub(super) fn cell(phi: f64) -> usize {
     (((phi + PI) * (CELLS as f64 / TAU)) as usize).min(CELLS - 1)
 }
 
 #[inline(always)]
-pub(super) fn larger<R: Real>(a: R, b: R) -> R {
+fn larger<R: Real>(a: R, b: R) -> R {
     if b > a { b } else { a }
 }
 
 #[inline(always)]
-pub(super) fn smaller<R: Real>(a: R, b: R) -> R {
+fn smaller<R: Real>(a: R, b: R) -> R {
     if b < a { b } else { a }
 }
+
+/// The azimuth that the softest track turns to rho, with an impact parameter: the reach of a doublet
+/// is the difference of two, and scattering.
+#[inline(always)]
+pub(super) fn bend_of<R: Real>(max_kappa: R, rho: R) -> R {
+    R::from_f64(BEND) * max_kappa * rho - R::from_f64(D0_MM) / rho
+}
+
+const BEND: f64 = 0.55;
+/// Impact parameter \[mm\].
+const D0_MM: f64 = 0.15;

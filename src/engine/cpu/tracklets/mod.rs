@@ -8,11 +8,11 @@ pub(crate) mod steps;
 mod tests;
 pub(crate) mod triplets;
 
+use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::tracklets::chains::Chains;
 use crate::engine::cpu::tracklets::hits::PixelHits;
-use crate::engine::cpu::tracklets::triplets::{FillTriplets, Triplets};
+use crate::engine::cpu::tracklets::triplets::Triplets;
 use crate::engine::plan::Search;
-use crate::engine::real::Real;
 use crate::engine::tracklets::fit::FitHit;
 use crate::engine::tracklets::search::TrackletSearch;
 use crate::engine::tracklets::vertices::VertexBuffers;
@@ -32,7 +32,7 @@ pub(crate) struct TrackletBuffers<R> {
     pub(crate) vertices: Vec<TrackletVertex>,
 }
 
-impl<R: Real> TrackletBuffers<R> {
+impl<R: Lanes> TrackletBuffers<R> {
     /// Finds the tracklets and the vertices of an event. `search` says where the beam is, and which
     /// spacepoints are valid.
     pub(crate) fn find(&mut self, tracklets: &TrackletSearch, search: &Search, roi: RoiView<'_>) {
@@ -44,8 +44,7 @@ impl<R: Real> TrackletBuffers<R> {
     }
 
     fn find_triplets(&mut self, search: &TrackletSearch) {
-        let Self { hits, triplets, .. } = self;
-        pulp::Arch::new().dispatch(FillTriplets { search, hits, to: triplets });
+        self.triplets.fill(search, &self.hits);
     }
 
     fn build_chains(&mut self, search: &TrackletSearch) {

@@ -1,8 +1,12 @@
-//! Doublets and triplets of hits, in the arithmetic of the engine.
+//! Doublets and triplets of hits, in vectors.
 
-use crate::engine::cpu::tracklets::hits::{BEYOND, PixelHits, larger};
-use crate::engine::real::Real;
-use crate::engine::tracklets::search::{MAX_PT_GEV, MIN_COT_ON_DISK, PixelLayer, SCATTERING_GEV, TrackletSearch};
+use std::f64::consts::{PI, TAU};
+
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::engine::cpu::lanes::{Lanes, MOST_LANES};
+use crate::engine::cpu::tracklets::hits::{PixelHits, bend_of, cell};
+use crate::engine::tracklets::search::{MAX_PT_GEV, MIN_COT_ON_DISK, SCATTERING_GEV, TrackletSearch};
 
 /// Three hits of one track, from the beam outwards.
 #[derive(Clone, Copy, Debug)]
@@ -20,11 +24,14 @@ pub(crate) struct Triplet<R> {
 pub(crate) struct Triplets<R> {
     pub(crate) all: Vec<Triplet<R>>,
     /// Where those of each middle hit begin, and where the last ones end.
-    pub(crate) begins: Vec<u32>,
+    begins: Vec<u32>,
     pub(crate) doublets: usize,
-    inner: Vec<Neighbour>,
-    outer: Vec<Neighbour>,
-    columns: OuterColumns<R>,
+    inner: Neighbours<R>,
+    outer: Neighbours<R>,
+    predictions: Predictions<R>,
+    pending: Vec<[u32; 3]>,
+    columns: [Vec<R>; COLUMNS],
+    numbers: [Vec<R>; 2],
 }
 
 impl<R> Default for Triplets<R> {
@@ -33,63 +40,214 @@ impl<R> Default for Triplets<R> {
             all: Vec::new(),
             begins: Vec::new(),
             doublets: 0,
-            inner: Vec::new(),
-            outer: Vec::new(),
-            columns: OuterColumns::default(),
+            inner: Neighbours::default(),
+            outer: Neighbours::default(),
+            predictions: Predictions::default(),
+            pending: Vec::new(),
+            columns: [const { Vec::new() }; COLUMNS],
+            numbers: [const { Vec::new() }; 2],
         }
     }
 }
 
-/// A hit that makes a doublet with the middle hit.
-#[derive(Clone, Copy, Debug)]
-struct Neighbour {
-    hit: u32,
-    layer: u32,
+impl<R> Triplets<R> {
+    /// The triplets of a middle hit.
+    pub(crate) fn of_middle(&self, hit: u32) -> &[Triplet<R>] {
+        &self.all[self.begins[hit as usize] as usize..self.begins[hit as usize + 1] as usize]
+    }
 }
 
-/// The outer hits of a middle hit, side by side, relative to it. Lanes behind the last one make no
-/// triplet.
+impl<R: Lanes> Triplets<R> {
+    /// Finds all triplets.
+    pub(crate) fn fill(&mut self, search: &TrackletSearch, hits: &PixelHits<R>) {
+        self.all.clear();
+        Arch::new().dispatch(FillTriplets { search, hits, to: self });
+        self.begins.clear();
+        self.begins.resize(hits.len() + 1, 0);
+        for triplet in &self.all {
+            self.begins[triplet.hits[1] as usize + 1] += 1;
+        }
+        let mut total = 0;
+        for begin in &mut self.begins {
+            total += *begin;
+            *begin = total;
+        }
+    }
+}
+
+/// Hits that make doublets with a middle hit, side by side, relative to it.
 #[derive(Debug)]
-struct OuterColumns<R> {
+struct Neighbours<R> {
+    /// Places in [`PixelHits`].
+    hits: Vec<u32>,
+    /// Differences of outer and inner hit.
     step: Vec<R>,
-    inverse_rho: Vec<R>,
     turn: Vec<R>,
     dz: Vec<R>,
-    /// Errors of z: `z_error` plus `z_error_by_cot` times |cot|.
-    z_error: Vec<R>,
-    z_error_by_cot: Vec<R>,
+    rho: Vec<R>,
+    inverse_rho: Vec<R>,
+    resolution: Vec<R>,
+    disk: Vec<R>,
+    /// The step relative to rho.
+    step_by_rho: Vec<R>,
+    /// The largest distance along z from the hit's own error: on a barrel, and on a disk for each
+    /// unit of |cot|.
+    z_reach: Vec<R>,
+    z_reach_on_disk: Vec<R>,
 }
 
-impl<R> Default for OuterColumns<R> {
+impl<R> Default for Neighbours<R> {
     fn default() -> Self {
         Self {
+            hits: Vec::new(),
             step: Vec::new(),
-            inverse_rho: Vec::new(),
             turn: Vec::new(),
             dz: Vec::new(),
-            z_error: Vec::new(),
-            z_error_by_cot: Vec::new(),
+            rho: Vec::new(),
+            inverse_rho: Vec::new(),
+            resolution: Vec::new(),
+            disk: Vec::new(),
+            step_by_rho: Vec::new(),
+            z_reach: Vec::new(),
+            z_reach_on_disk: Vec::new(),
+        }
+    }
+}
+
+/// Where the third hits of doublets should be, as far beyond the middle hit as their rho is, with the
+/// largest distances from there: columns.
+#[derive(Debug)]
+struct Predictions<R> {
+    /// Half the curvature, and the slope of z.
+    half_kappa: Vec<R>,
+    cot: Vec<R>,
+    /// Of the azimuth for each mm: from curvature, and from the kink, which counts relative to rho.
+    by_curve: Vec<R>,
+    by_kink: Vec<R>,
+    /// Of z: at the middle hit, and for each mm beyond it.
+    at_middle: Vec<R>,
+    by_slope: Vec<R>,
+}
+
+impl<R> Default for Predictions<R> {
+    fn default() -> Self {
+        Self {
+            half_kappa: Vec::new(),
+            cot: Vec::new(),
+            by_curve: Vec::new(),
+            by_kink: Vec::new(),
+            at_middle: Vec::new(),
+            by_slope: Vec::new(),
         }
     }
 }
 
 /// The least distance in rho of two hits of a track \[mm\].
 const MIN_STEP_MM: f64 = 3.0;
-/// The reach of a doublet's azimuth: the bend of the softest track, an impact parameter \[mm\], and
-/// scattering \[rad\].
-const BEND: f64 = 0.55;
-const D0_MM: f64 = 0.15;
+/// Scattering in the reach of a doublet's azimuth \[rad\].
 const SCATTERED: f64 = 0.002;
-/// The largest distance of a third hit from its prediction, in errors that are added up, and how
-/// much longer than rho an arc may be.
+/// The largest distance of a third hit from its prediction, in errors of z that are added up, and
+/// how much longer than rho an arc may be.
 const MAX_Z_ERRORS: f64 = 3.0;
 const ARC: f64 = 0.01;
+/// The same in errors of azimuth, and more \[rad\].
+const MAX_PHI_ERRORS: f64 = 3.5;
+const PHI_MARGIN: f64 = 0.0005;
+/// Triplets that are computed together.
+const PENDING: usize = 1024;
+/// Columns of a pending triplet: rho, 1 / rho, phi, z, resolution, and whether it is on a disk, of
+/// each hit.
+const COLUMNS: usize = 18;
+
+struct FillTriplets<'a, R> {
+    search: &'a TrackletSearch,
+    hits: &'a PixelHits<R>,
+    to: &'a mut Triplets<R>,
+}
+
+impl<R: Lanes> WithSimd for FillTriplets<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { search, hits, to } = self;
+        let finder = Finder::new(simd, search, hits);
+        let Triplets { all, doublets, inner, outer, predictions, pending, columns, numbers, .. } = to;
+        pending.clear();
+        *doublets = 0;
+        for (layer, of_layer) in search.layers.iter().enumerate() {
+            let Some(of_layer) = of_layer else { continue };
+            for b in hits.of_layer(layer) {
+                inner.hits.clear();
+                let cell = cell(hits.phi[b].to_f64());
+                for &layer in &of_layer.inner {
+                    finder.doublets::<false>(layer, b, cell, &mut inner.hits);
+                }
+                *doublets += inner.hits.len();
+                if inner.hits.is_empty() {
+                    continue;
+                }
+                outer.hits.clear();
+                for &layer in &of_layer.outer {
+                    finder.doublets::<true>(layer, b, cell, &mut outer.hits);
+                }
+                if outer.hits.is_empty() {
+                    continue;
+                }
+                inner.fill::<S, false>(hits, b);
+                outer.fill::<S, true>(hits, b);
+                finder.predict(inner, b, predictions);
+                for (i, &a) in inner.hits.iter().enumerate() {
+                    finder.find_thirds(predictions, i, [a, b as u32], outer, pending);
+                }
+                if pending.len() >= PENDING {
+                    finder.compute(pending, columns, numbers, all);
+                }
+            }
+        }
+        finder.compute(pending, columns, numbers, all);
+    }
+}
+
+impl<R: Lanes> Neighbours<R> {
+    /// Fills the columns for the hits. Whole vectors may be loaded: any numbers are behind the last.
+    #[inline(always)]
+    fn fill<S: Simd, const OUTWARDS: bool>(&mut self, from: &PixelHits<R>, middle: usize) {
+        let count = self.hits.len().next_multiple_of(R::count::<S>());
+        if self.step.len() < count {
+            let Self { step, turn, dz, rho, inverse_rho, resolution, disk, .. } = self;
+            let Self { step_by_rho, z_reach, z_reach_on_disk, .. } = self;
+            let columns = [step, turn, dz, rho, inverse_rho, resolution, disk, step_by_rho, z_reach, z_reach_on_disk];
+            for column in columns {
+                column.resize(2 * count, R::from_f64(1.0));
+            }
+        }
+        for i in 0..self.hits.len() {
+            let hit = self.hits[i] as usize;
+            let (a, b) = if OUTWARDS { (middle, hit) } else { (hit, middle) };
+            let (step, resolution, disk) = (from.rho[b] - from.rho[a], from.resolution[hit], from.disk[hit]);
+            self.step[i] = step;
+            self.turn[i] = shorter(from.phi[b] - from.phi[a]);
+            self.dz[i] = from.z[b] - from.z[a];
+            if OUTWARDS {
+                let reach = R::from_f64(MAX_Z_ERRORS) * resolution;
+                self.step_by_rho[i] = step * from.inverse_rho[hit];
+                self.z_reach[i] = reach * (R::from_f64(1.0) - disk);
+                self.z_reach_on_disk[i] = reach * disk;
+            } else {
+                self.rho[i] = from.rho[hit];
+                self.inverse_rho[i] = from.inverse_rho[hit];
+                self.resolution[i] = resolution;
+                self.disk[i] = disk;
+            }
+        }
+    }
+}
 
 /// Constants in the number type, and the hits.
-struct Finder<'a, R> {
+struct Finder<'a, R: Lanes, S: Simd> {
+    simd: S,
     hits: &'a PixelHits<R>,
-    /// By layer.
-    layers: Vec<LayerIn<R>>,
     max_kappa: R,
     by_gev_mm: R,
     scattering2: R,
@@ -98,313 +256,304 @@ struct Finder<'a, R> {
     max_chi2: R,
 }
 
-/// Constants of a layer in the number type.
-#[derive(Clone, Copy)]
-struct LayerIn<R> {
-    is_disk: bool,
-    resolution: R,
-}
-
-impl<R: Real> LayerIn<R> {
-    fn new(layer: Option<&PixelLayer>) -> Self {
-        let (is_disk, resolution) = layer.map_or((false, 0.0), |layer| (layer.is_disk, layer.resolution));
-        Self { is_disk, resolution: R::from_f64(resolution) }
-    }
-
-    /// The error of z, on a track of this slope.
+impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
     #[inline(always)]
-    fn z_error(&self, cot: R) -> R {
-        if self.is_disk { self.resolution * cot_on_disk(cot) } else { self.resolution }
-    }
-
-    /// Its square.
-    #[inline(always)]
-    fn z_error2(&self, cot: R) -> R {
-        let error = self.z_error(cot);
-        error * error
-    }
-
-    /// The length of a track's way through it, for 1 + cot^2 and its root.
-    #[inline(always)]
-    fn way(&self, cot: R, root: R) -> R {
-        if self.is_disk { root / cot_on_disk(cot) } else { root }
-    }
-}
-
-/// A doublet (a, b) with what its triplets need.
-struct Opening<R> {
-    a: usize,
-    b: usize,
-    /// Of a and of b.
-    layers: [LayerIn<R>; 2],
-    kappa: R,
-    cot: R,
-    /// 1 + cot^2, and the length of the way through the middle layer.
-    slope2: R,
-    way: R,
-    /// Errors of the predicted z: at the middle hit, and for each mm beyond it.
-    z_errors: [R; 2],
-    /// Of the predicted azimuth, for each mm beyond the middle hit: from curvature, and from the
-    /// kink, which counts relative to rho.
-    curve_error: R,
-    kink_error: R,
-}
-
-/// [`Triplets::fill`] for the vectors of a machine.
-pub(crate) struct FillTriplets<'a, R> {
-    pub(crate) search: &'a TrackletSearch,
-    pub(crate) hits: &'a PixelHits<R>,
-    pub(crate) to: &'a mut Triplets<R>,
-}
-
-impl<R: Real> pulp::NullaryFnOnce for FillTriplets<'_, R> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        self.to.fill(self.search, self.hits);
-    }
-}
-
-impl<R: Real> Triplets<R> {
-    /// Finds all triplets.
-    #[inline(always)]
-    fn fill(&mut self, search: &TrackletSearch, hits: &PixelHits<R>) {
+    fn new(simd: S, search: &TrackletSearch, hits: &'a PixelHits<R>) -> Self {
         let number = R::from_f64;
-        let [low, high] = search.cuts.z_range;
-        let finder = Finder {
+        Self {
+            simd,
             hits,
-            layers: search.layers.iter().map(|layer| LayerIn::new(layer.as_ref())).collect(),
             max_kappa: number(search.max_kappa()),
             by_gev_mm: number(1.0 / search.gev_mm()),
             scattering2: number(SCATTERING_GEV * SCATTERING_GEV),
             width2: number(search.config.beam_width_mm * search.config.beam_width_mm),
-            z_range: [number(low), number(high)],
+            z_range: search.cuts.z_range.map(number),
             max_chi2: number(search.cuts.max_triplet_chi2),
-        };
-        self.all.clear();
-        self.begins.clear();
-        self.doublets = 0;
-        let Self { all, begins, doublets, inner, outer, columns } = self;
-        for (layer, of_layer) in search.layers.iter().enumerate() {
-            let Some(of_layer) = of_layer else { continue };
-            for b in hits.of_layer(layer) {
-                begins.push(all.len() as u32);
-                inner.clear();
-                outer.clear();
-                for &layer in &of_layer.inner {
-                    finder.doublets::<false>(layer, b, inner);
-                }
-                *doublets += inner.len();
-                if inner.is_empty() {
-                    continue;
-                }
-                for &layer in &of_layer.outer {
-                    finder.doublets::<true>(layer, b, outer);
-                }
-                finder.fill_columns(outer, b, columns);
-                for &a in &*inner {
-                    finder.triplets(&finder.open(a, b, layer), outer, columns, all);
-                }
-            }
         }
-        begins.push(all.len() as u32);
     }
 
-    /// The triplets of a middle hit.
-    pub(crate) fn of_middle(&self, hit: u32) -> &[Triplet<R>] {
-        &self.all[self.begins[hit as usize] as usize..self.begins[hit as usize + 1] as usize]
-    }
-}
-
-impl<R: Real> Finder<'_, R> {
-    /// Appends the hits of a layer that make doublets with the middle hit, which is the inner one of
-    /// them if `OUTWARDS`.
     #[inline(always)]
-    fn doublets<const OUTWARDS: bool>(&self, layer: u32, middle: usize, to: &mut Vec<Neighbour>) {
-        let number = R::from_f64;
-        let hits = self.hits;
-        let (rho_m, u_m, phi_m, z_m) = (hits.rho[middle], hits.inverse_rho[middle], hits.phi[middle], hits.z[middle]);
-        let sign = number(if OUTWARDS { -1.0 } else { 1.0 });
-        let bend = number(BEND) * self.max_kappa;
-        let reach = |step: R, u: R| bend * step + number(D0_MM) * (sign * (u - u_m)) + number(SCATTERED);
+    fn all(&self, number: f64) -> R::Vector<S> {
+        R::splat(self.simd, R::from_f64(number))
+    }
+
+    /// A column's vector that begins at `first`.
+    #[inline(always)]
+    fn load(&self, column: &[R], first: usize) -> R::Vector<S> {
+        R::vectors(self.simd, &column[first..])[0]
+    }
+
+    /// Differences of azimuths, the shorter way round.
+    #[inline(always)]
+    fn shorter(&self, phi: R::Vector<S>) -> R::Vector<S> {
+        let simd = self.simd;
+        let (pi, turn) = (self.all(PI), self.all(TAU));
+        let below = R::select(simd, R::less(simd, pi, phi), R::minus(simd, phi, turn), phi);
+        R::select(simd, R::less(simd, phi, self.all(-PI)), R::plus(simd, phi, turn), below)
+    }
+
+    /// Appends the hits of a layer that make doublets with the middle hit, which lies in this cell
+    /// and is the inner one of them if `OUTWARDS`.
+    #[inline(always)]
+    fn doublets<const OUTWARDS: bool>(&self, layer: u32, middle: usize, cell: usize, to: &mut Vec<u32>) {
+        let (simd, number, hits) = (self.simd, R::from_f64, self.hits);
+        let (rho_m, phi_m, z_m) = (hits.rho[middle], hits.phi[middle], hits.z[middle]);
         let [[least, most], _] = hits.extents(layer);
         let far = if OUTWARDS { most } else { least };
-        let step = sign * (rho_m - far);
+        let step = if OUTWARDS { far - rho_m } else { rho_m - far };
         if step < number(MIN_STEP_MM) {
             return;
         }
-        let most = reach(step, number(1.0) / far);
+        let bend_m = if OUTWARDS { -hits.bend[middle] } else { hits.bend[middle] };
+        let apart = if OUTWARDS { bend_of(self.max_kappa, far) } else { -bend_of(self.max_kappa, far) };
+        let most = bend_m + apart + number(SCATTERED);
         let [low, high] = self.z_range;
-        let most_kappa = number(1.3) * self.max_kappa;
-        for range in hits.between(layer, phi_m - most, phi_m + most) {
-            for first in range.clone().step_by(BEYOND) {
-                let block = |column: &[R]| -> [R; BEYOND] { std::array::from_fn(|i| column[first..first + BEYOND][i]) };
-                let (rho, u, phi, z) = (block(&hits.rho), block(&hits.inverse_rho), block(&hits.phi), block(&hits.z));
-                let mut keeps = [0u32; BEYOND];
-                for i in 0..BEYOND {
-                    let step = sign * (rho_m - rho[i]);
-                    let bend = turn(phi_m - phi[i]);
-                    let dz = sign * (z_m - z[i]);
-                    // z0 times the step.
-                    let z0 = z_m * step - dz * rho_m;
-                    let margin = number(0.5) * step + number(0.1) * dz.abs();
-                    let keep = (step >= number(MIN_STEP_MM))
-                        & (bend.abs() <= reach(step, u[i]))
-                        & (number(2.0) * bend.abs() <= (most_kappa + number(0.3) * (u[i] * u_m)) * step)
-                        & (low * step - margin <= z0)
-                        & (z0 <= high * step + margin);
-                    keeps[i] = u32::from(keep);
-                }
-                let mut bits = bits_of(&keeps, range.end - first);
+        let half = number(0.5);
+        let (z_mid, z_half) = (half * (low + high), half * (high - low) + half);
+        let from_mid = z_m - z_mid;
+        let bend_m = R::splat(simd, bend_m + number(SCATTERED));
+        let [rho_m, z_m, phi_m, from_mid, z_half] =
+            [rho_m, z_m, phi_m, from_mid, z_half].map(|number| R::splat(simd, number));
+        let (tenth, min_step) = (self.all(0.1), self.all(MIN_STEP_MM));
+        for range in hits.around(layer, cell, most) {
+            for first in range.clone().step_by(R::count::<S>()) {
+                let [rho, bend] = [&hits.rho, &hits.bend].map(|column| self.load(column, first));
+                let [phi, z] = [&hits.phi, &hits.z].map(|column| self.load(column, first));
+                let difference = |m, other| if OUTWARDS { R::minus(simd, other, m) } else { R::minus(simd, m, other) };
+                let (step, dz) = (difference(rho_m, rho), difference(z_m, z));
+                let turn = R::absolute(simd, self.shorter(R::minus(simd, phi_m, phi)));
+                let reach = if OUTWARDS { R::plus(simd, bend_m, bend) } else { R::minus(simd, bend_m, bend) };
+                // From the middle of the z range, times the step.
+                let z0 = R::minus(simd, R::times(simd, from_mid, step), R::times(simd, dz, rho_m));
+                let margin = R::times(simd, tenth, R::absolute(simd, dz));
+                let margin = R::plus(simd, R::times(simd, z_half, step), margin);
+                let mut keeps = R::at_most(simd, min_step, step);
+                keeps = R::both(simd, keeps, R::at_most(simd, turn, reach));
+                keeps = R::both(simd, keeps, R::at_most(simd, R::absolute(simd, z0), margin));
+                let mut bits = first_lanes(R::bits(simd, keeps), range.end - first);
                 while bits != 0 {
-                    to.push(Neighbour { hit: first as u32 + bits.trailing_zeros(), layer });
+                    to.push(first as u32 + bits.trailing_zeros());
                     bits &= bits - 1;
                 }
             }
         }
     }
 
-    /// The outer hits of a middle hit, side by side.
+    /// |cot| on a disk.
     #[inline(always)]
-    fn fill_columns(&self, outer: &[Neighbour], b: usize, columns: &mut OuterColumns<R>) {
-        let (number, hits) = (R::from_f64, self.hits);
-        let OuterColumns { step, inverse_rho, turn: turns, dz, z_error, z_error_by_cot } = columns;
-        let count = outer.len().next_multiple_of(BEYOND);
-        for column in [&mut *step, inverse_rho, turns, dz, z_error, z_error_by_cot] {
-            column.clear();
-            column.resize(count, number(-1.0));
+    fn on_disk(&self, cot: R::Vector<S>) -> R::Vector<S> {
+        R::larger(self.simd, R::absolute(self.simd, cot), self.all(MIN_COT_ON_DISK))
+    }
+
+    /// The error of z of hits on tracks of these slopes.
+    #[inline(always)]
+    fn z_error(&self, resolution: R::Vector<S>, disk: R::Vector<S>, on_disk: R::Vector<S>) -> R::Vector<S> {
+        let simd = self.simd;
+        let is_disk = R::less(simd, self.all(0.5), disk);
+        R::select(simd, is_disk, R::times(simd, resolution, on_disk), resolution)
+    }
+
+    /// The square of the scattering angle across the bend, for 1 + cot^2.
+    #[inline(always)]
+    fn kink2(
+        &self,
+        kappa: R::Vector<S>,
+        slope2: R::Vector<S>,
+        disk: R::Vector<S>,
+        on_disk: R::Vector<S>,
+    ) -> R::Vector<S> {
+        let simd = self.simd;
+        let by_pt = R::times(simd, R::absolute(simd, kappa), R::splat(simd, self.by_gev_mm));
+        let by_pt = R::larger(simd, by_pt, self.all(1.0 / MAX_PT_GEV));
+        // The length of the way through the layer.
+        let root = R::root(simd, slope2);
+        let is_disk = R::less(simd, self.all(0.5), disk);
+        let way = R::select(simd, is_disk, R::over(simd, root, on_disk), root);
+        R::times(simd, R::times(simd, R::splat(simd, self.scattering2), R::times(simd, by_pt, by_pt)), way)
+    }
+
+    /// Predicts the third hits of all doublets of a middle hit.
+    #[inline(always)]
+    fn predict(&self, inner: &Neighbours<R>, b: usize, to: &mut Predictions<R>) {
+        let (simd, hits) = (self.simd, self.hits);
+        let [u_b, resolution_b, disk_b] =
+            [hits.inverse_rho[b], hits.resolution[b], hits.disk[b]].map(|number| R::splat(simd, number));
+        let Predictions { half_kappa, cot, by_curve, by_kink, at_middle, by_slope } = to;
+        let columns = [half_kappa, cot, by_curve, by_kink, at_middle, by_slope];
+        let (lanes, count) = (R::count::<S>(), inner.hits.len());
+        let columns = columns.map(|column| {
+            column.resize((count + lanes).max(column.len()), R::from_f64(0.0));
+            &mut column[..]
+        });
+        for first in (0..count).step_by(lanes) {
+            let [step, turn, dz] = [&inner.step, &inner.turn, &inner.dz].map(|column| self.load(column, first));
+            let [rho_a, u_a] = [&inner.rho, &inner.inverse_rho].map(|column| self.load(column, first));
+            let [resolution_a, disk_a] = [&inner.resolution, &inner.disk].map(|column| self.load(column, first));
+            let by_step = R::over(simd, self.all(1.0), step);
+            let kappa = R::times(simd, R::times(simd, self.all(2.0), turn), by_step);
+            let cot = R::times(simd, dz, by_step);
+            let slope2 = R::plus(simd, self.all(1.0), R::times(simd, cot, cot));
+            let on_disk = self.on_disk(cot);
+            let kink2 = self.kink2(kappa, slope2, disk_b, on_disk);
+            let d02 = R::times(simd, R::times(simd, rho_a, rho_a), kink2);
+            let d0 = R::root(simd, R::plus(simd, R::splat(simd, self.width2), d02));
+            let of_hits = R::times(simd, R::times(simd, R::times(simd, self.all(4.0), resolution_b), u_a), by_step);
+            let of_d0 = R::times(simd, R::times(simd, self.all(2.0), d0), R::times(simd, u_a, u_b));
+            let curve_error = R::times(simd, self.all(0.5), R::plus(simd, of_hits, of_d0));
+            let e_a = self.z_error(resolution_a, disk_a, on_disk);
+            let e_b = self.z_error(resolution_b, disk_b, on_disk);
+            // The kink counts more, for the triplet's curvature may be larger; so do arcs.
+            let kink = R::times(simd, self.all(1.5), R::root(simd, R::times(simd, kink2, slope2)));
+            let arcs = R::times(simd, self.all(ARC / MAX_Z_ERRORS), R::absolute(simd, cot));
+            let slope_error = R::plus(simd, R::times(simd, R::plus(simd, e_a, e_b), by_step), kink);
+            let slope_error = R::plus(simd, slope_error, arcs);
+            let half_kappa = R::times(simd, self.all(0.5), kappa);
+            let (in_phi, in_z) = (self.all(MAX_PHI_ERRORS), self.all(MAX_Z_ERRORS));
+            R::store(simd, &mut columns[0][first..], half_kappa);
+            R::store(simd, &mut columns[1][first..], cot);
+            R::store(simd, &mut columns[2][first..], R::times(simd, in_phi, curve_error));
+            R::store(simd, &mut columns[3][first..], R::times(simd, in_phi, R::root(simd, kink2)));
+            R::store(simd, &mut columns[4][first..], R::times(simd, in_z, e_b));
+            R::store(simd, &mut columns[5][first..], R::times(simd, in_z, slope_error));
         }
-        for (i, c) in outer.iter().enumerate() {
-            let (hit, LayerIn { is_disk, resolution }) = (c.hit as usize, self.layers[c.layer as usize]);
-            step[i] = hits.rho[hit] - hits.rho[b];
-            inverse_rho[i] = hits.inverse_rho[hit];
-            turns[i] = turn(hits.phi[hit] - hits.phi[b]);
-            dz[i] = hits.z[hit] - hits.z[b];
-            z_error[i] = if is_disk { number(0.0) } else { resolution };
-            z_error_by_cot[i] = if is_disk { resolution } else { number(0.0) };
-        }
     }
 
-    /// S^2 / pT^2.
+    /// Appends the triplets of the i-th doublet whose third hits are where they should be.
     #[inline(always)]
-    fn scattering2(&self, kappa: R) -> R {
-        let by_pt = larger(kappa.abs() * self.by_gev_mm, R::from_f64(1.0 / MAX_PT_GEV));
-        self.scattering2 * (by_pt * by_pt)
-    }
-
-    #[inline(always)]
-    fn open(&self, a: Neighbour, b: usize, layer_b: usize) -> Opening<R> {
-        let number = R::from_f64;
-        let (a, hits, layers) =
-            (a.hit as usize, self.hits, [a.layer as usize, layer_b].map(|layer| self.layers[layer]));
-        let step = hits.rho[b] - hits.rho[a];
-        let by_step = number(1.0) / step;
-        let kappa = number(2.0) * turn(hits.phi[b] - hits.phi[a]) * by_step;
-        let cot = (hits.z[b] - hits.z[a]) * by_step;
-        let slope2 = number(1.0) + cot * cot;
-        let way = layers[1].way(cot, slope2.sqrt());
-        let kink2 = self.scattering2(kappa) * way;
-        let d0 = (self.width2 + (hits.rho[a] * hits.rho[a]) * kink2).sqrt();
-        let (u_a, u_b) = (hits.inverse_rho[a], hits.inverse_rho[b]);
-        let [e_a, e_b] = layers.map(|layer| layer.z_error(cot));
-        // The kink counts more, for the triplet's curvature may be larger; so do arcs.
-        let kink = number(1.5) * (kink2 * slope2).sqrt();
-        let z_errors = [e_b, (e_a + e_b) * by_step + kink + number(ARC / MAX_Z_ERRORS) * cot.abs()];
-        let of_hits = number(4.0) * layers[1].resolution * u_a * by_step;
-        let curve_error = number(0.5) * (of_hits + number(2.0) * d0 * (u_a * u_b));
-        Opening { a, b, layers, kappa, cot, slope2, way, z_errors, curve_error, kink_error: kink2.sqrt() }
-    }
-
-    /// Appends the triplets of a doublet with the outer hits.
-    #[inline(always)]
-    fn triplets(&self, opening: &Opening<R>, outer: &[Neighbour], columns: &OuterColumns<R>, to: &mut Vec<Triplet<R>>) {
-        let number = R::from_f64;
-        let &Opening { kappa, cot, curve_error, kink_error, z_errors: [e_b, e_beyond], .. } = opening;
-        let (half, most, cot_on_disk) = (number(0.5) * kappa, number(MAX_Z_ERRORS), cot_on_disk(cot));
-        for first in (0..outer.len()).step_by(BEYOND) {
-            let block = |column: &[R]| -> [R; BEYOND] { std::array::from_fn(|i| column[first..first + BEYOND][i]) };
-            let (step, u, turn) = (block(&columns.step), block(&columns.inverse_rho), block(&columns.turn));
-            let (dz, e_c, e_c_by_cot) = (block(&columns.dz), block(&columns.z_error), block(&columns.z_error_by_cot));
-            let mut keeps = [0u32; BEYOND];
-            for i in 0..BEYOND {
-                let apart = turn[i] - half * step[i];
-                let tolerance = number(3.5) * (curve_error * step[i] + kink_error * (step[i] * u[i])) + number(0.0005);
-                let z_apart = dz[i] - cot * step[i];
-                let z_error = (e_c[i] + e_c_by_cot[i] * cot_on_disk) + e_b + e_beyond * step[i];
-                keeps[i] = u32::from((apart.abs() <= tolerance) & (z_apart.abs() <= most * z_error));
-            }
-            let mut bits = bits_of(&keeps, outer.len() - first);
+    fn find_thirds(
+        &self,
+        predictions: &Predictions<R>,
+        i: usize,
+        [a, b]: [u32; 2],
+        outer: &Neighbours<R>,
+        to: &mut Vec<[u32; 3]>,
+    ) {
+        let simd = self.simd;
+        let of = |column: &[R]| R::splat(simd, column[i]);
+        let (half_kappa, cot) = (of(&predictions.half_kappa), of(&predictions.cot));
+        let (by_curve, by_kink) = (of(&predictions.by_curve), of(&predictions.by_kink));
+        let (at_middle, by_slope) = (of(&predictions.at_middle), of(&predictions.by_slope));
+        let on_disk = self.on_disk(cot);
+        let margin = self.all(PHI_MARGIN);
+        for first in (0..outer.hits.len()).step_by(R::count::<S>()) {
+            let [step, by_rho, turn] = [&outer.step, &outer.step_by_rho, &outer.turn].map(|c| self.load(c, first));
+            let [dz, on_barrel, disk] =
+                [&outer.dz, &outer.z_reach, &outer.z_reach_on_disk].map(|c| self.load(c, first));
+            let apart = R::absolute(simd, R::minus(simd, turn, R::times(simd, half_kappa, step)));
+            let most = R::plus(simd, R::times(simd, by_curve, step), R::times(simd, by_kink, by_rho));
+            let keeps = R::at_most(simd, apart, R::plus(simd, most, margin));
+            let z_apart = R::absolute(simd, R::minus(simd, dz, R::times(simd, cot, step)));
+            let z_most = R::plus(simd, on_barrel, R::times(simd, disk, on_disk));
+            let z_most = R::plus(simd, R::plus(simd, z_most, at_middle), R::times(simd, by_slope, step));
+            let bits = R::bits(simd, R::both(simd, keeps, R::at_most(simd, z_apart, z_most)));
+            let mut bits = first_lanes(bits, outer.hits.len() - first);
             while bits != 0 {
-                let Neighbour { hit, layer } = outer[first + bits.trailing_zeros() as usize];
+                to.push([a, b, outer.hits[first + bits.trailing_zeros() as usize]]);
                 bits &= bits - 1;
-                if let Some(triplet) = self.triplet(opening, hit as usize, self.layers[layer as usize]) {
-                    to.push(triplet);
+            }
+        }
+    }
+
+    /// Computes the pending triplets, and appends those that are kept.
+    #[inline(always)]
+    fn compute(
+        &self,
+        pending: &mut Vec<[u32; 3]>,
+        columns: &mut [Vec<R>; COLUMNS],
+        numbers: &mut [Vec<R>; 2],
+        to: &mut Vec<Triplet<R>>,
+    ) {
+        let (simd, hits) = (self.simd, self.hits);
+        let lanes = R::count::<S>();
+        let count = pending.len().next_multiple_of(lanes);
+        for column in columns.iter_mut().chain(numbers.iter_mut()) {
+            column.resize(count.max(column.len()), R::from_f64(1.0));
+        }
+        let of = [&hits.rho, &hits.inverse_rho, &hits.phi, &hits.z, &hits.resolution, &hits.disk];
+        for (i, column) in of.into_iter().enumerate() {
+            for place in 0..3 {
+                let to = &mut columns[3 * i + place];
+                for (to, hits) in to.iter_mut().zip(&*pending) {
+                    *to = column[hits[place] as usize];
                 }
             }
         }
-    }
-
-    #[inline(always)]
-    fn triplet(&self, opening: &Opening<R>, c: usize, outer: LayerIn<R>) -> Option<Triplet<R>> {
-        let (number, hits) = (R::from_f64, self.hits);
-        let &Opening { a, b, layers: [inner, middle], cot, slope2, way, .. } = opening;
-        let [rho_a, rho_b, rho_c] = [a, b, c].map(|hit| hits.rho[hit]);
-        let [u_a, u_b, u_c] = [a, b, c].map(|hit| hits.inverse_rho[hit]);
-        let [z_a, z_b, z_c] = [a, b, c].map(|hit| hits.z[hit]);
-        let [by_ac, by_bc] = [rho_a, rho_b].map(|rho| number(1.0) / (rho_c - rho));
-        let kappa = number(2.0) * turn(hits.phi[c] - hits.phi[a]) * by_ac;
-        if kappa.abs() > self.max_kappa {
-            return None;
+        let max_kappa = R::splat(simd, self.max_kappa);
+        let [low, high] = self.z_range.map(|z| R::splat(simd, z));
+        let [one, two, half] = [1.0, 2.0, 0.5].map(|number| self.all(number));
+        for first in (0..pending.len()).step_by(lanes) {
+            let hit = |i: usize| [0, 1, 2].map(|place| self.load(&columns[3 * i + place], first));
+            let ([rho_a, rho_b, rho_c], [u_a, u_b, u_c]) = (hit(0), hit(1));
+            let ([phi_a, phi_b, phi_c], [z_a, z_b, z_c]) = (hit(2), hit(3));
+            let ([resolution_a, resolution_b, resolution_c], [disk_a, disk_b, disk_c]) = (hit(4), hit(5));
+            let cot = R::times(simd, R::minus(simd, z_b, z_a), R::over(simd, one, R::minus(simd, rho_b, rho_a)));
+            let slope2 = R::plus(simd, one, R::times(simd, cot, cot));
+            let on_disk = self.on_disk(cot);
+            let by_ac = R::over(simd, one, R::minus(simd, rho_c, rho_a));
+            let by_bc = R::over(simd, one, R::minus(simd, rho_c, rho_b));
+            let turn_ac = self.shorter(R::minus(simd, phi_c, phi_a));
+            let kappa = R::times(simd, R::times(simd, two, turn_ac), by_ac);
+            let turn_bc = self.shorter(R::minus(simd, phi_c, phi_b));
+            let kappa_bc = R::times(simd, R::times(simd, two, turn_bc), by_bc);
+            let dkappa = R::minus(simd, kappa_bc, kappa);
+            // Arc lengths.
+            let curve = R::times(simd, R::times(simd, kappa, kappa), self.all(1.0 / 24.0));
+            let arc = |rho| R::times(simd, rho, R::plus(simd, one, R::times(simd, curve, R::times(simd, rho, rho))));
+            let (s_a, s_b, s_c) = (arc(rho_a), arc(rho_b), arc(rho_c));
+            let step = R::minus(simd, s_c, s_b);
+            let ratio = R::over(simd, step, R::minus(simd, s_b, s_a));
+            let dz = R::minus(simd, z_c, z_b);
+            let dz = R::minus(simd, dz, R::times(simd, R::minus(simd, z_b, z_a), ratio));
+            let kink2 = self.kink2(kappa, slope2, disk_b, on_disk);
+            let square = |x| R::times(simd, x, x);
+            let e_a = square(self.z_error(resolution_a, disk_a, on_disk));
+            let e_b = square(self.z_error(resolution_b, disk_b, on_disk));
+            let e_c = square(self.z_error(resolution_c, disk_c, on_disk));
+            let z_error2 = R::plus(simd, e_c, R::times(simd, e_b, square(R::plus(simd, one, ratio))));
+            let z_error2 = R::plus(simd, z_error2, R::times(simd, e_a, square(ratio)));
+            let kink = R::times(simd, R::times(simd, kink2, slope2), square(step));
+            let z_error2 = R::plus(simd, z_error2, kink);
+            // Of the curvature: from d0, from the kink, and from the hits.
+            let d02 = R::plus(simd, R::splat(simd, self.width2), R::times(simd, square(rho_a), kink2));
+            let lever = R::times(simd, u_c, R::minus(simd, u_a, u_b));
+            let of_c = R::times(simd, R::times(simd, resolution_c, u_c), R::minus(simd, by_bc, by_ac));
+            let of_b = R::times(simd, R::times(simd, resolution_b, u_b), by_bc);
+            let of_a = R::times(simd, R::times(simd, resolution_a, u_a), by_ac);
+            let of_hits = R::plus(simd, R::plus(simd, square(of_c), square(of_b)), square(of_a));
+            let others = R::plus(simd, R::times(simd, d02, square(lever)), R::times(simd, kink2, square(u_c)));
+            let kappa_error2 = R::times(simd, self.all(4.0), R::plus(simd, others, of_hits));
+            let chi2_z = R::over(simd, square(dz), z_error2);
+            let chi2 = R::plus(simd, chi2_z, R::over(simd, square(dkappa), kappa_error2));
+            let slope = R::over(simd, R::minus(simd, z_c, z_a), R::minus(simd, s_c, s_a));
+            let z0 = R::minus(simd, z_a, R::times(simd, slope, s_a));
+            let margin = R::times(simd, half, R::larger(simd, R::absolute(simd, cot), one));
+            let mut keeps = R::at_most(simd, R::absolute(simd, kappa), max_kappa);
+            keeps = R::both(simd, keeps, R::at_most(simd, chi2, R::splat(simd, self.max_chi2)));
+            keeps = R::both(simd, keeps, R::at_most(simd, R::minus(simd, low, margin), z0));
+            keeps = R::both(simd, keeps, R::at_most(simd, z0, R::plus(simd, high, margin)));
+            let mut bits = first_lanes(R::bits(simd, keeps), pending.len() - first);
+            R::store(simd, &mut numbers[0][first..], chi2);
+            R::store(simd, &mut numbers[1][first..], kappa);
+            while bits != 0 {
+                let i = first + bits.trailing_zeros() as usize;
+                to.push(Triplet { hits: pending[i], chi2: numbers[0][i], kappa: numbers[1][i] });
+                bits &= bits - 1;
+            }
         }
-        // Arc lengths.
-        let curve = kappa * kappa * number(1.0 / 24.0);
-        let [s_a, s_b, s_c] = [rho_a, rho_b, rho_c].map(|rho| rho * (number(1.0) + curve * (rho * rho)));
-        let step = s_c - s_b;
-        let ratio = step / (s_b - s_a);
-        let dz = z_c - z_b - (z_b - z_a) * ratio;
-        let kink2 = self.scattering2(kappa) * way;
-        let one_and_ratio = number(1.0) + ratio;
-        let z_error2 = outer.z_error2(cot)
-            + middle.z_error2(cot) * (one_and_ratio * one_and_ratio)
-            + inner.z_error2(cot) * (ratio * ratio)
-            + kink2 * slope2 * (step * step);
-        let dkappa = number(2.0) * turn(hits.phi[c] - hits.phi[b]) * by_bc - kappa;
-        // Of the curvature: from d0, from the kink, and from the hits.
-        let d02 = self.width2 + (rho_a * rho_a) * kink2;
-        let lever = u_c * (u_a - u_b);
-        let of_hits =
-            [outer.resolution * u_c * (by_bc - by_ac), middle.resolution * u_b * by_bc, inner.resolution * u_a * by_ac];
-        let of_hits = of_hits[0] * of_hits[0] + of_hits[1] * of_hits[1] + of_hits[2] * of_hits[2];
-        let kappa_error2 = number(4.0) * (d02 * (lever * lever) + kink2 * (u_c * u_c) + of_hits);
-        let chi2 = dz * dz / z_error2 + dkappa * dkappa / kappa_error2;
-        let z0 = z_a - (z_c - z_a) / (s_c - s_a) * s_a;
-        let margin = number(0.5) * larger(cot.abs(), number(1.0));
-        let [low, high] = self.z_range;
-        let keeps = chi2 <= self.max_chi2 && low - margin <= z0 && z0 <= high + margin;
-        keeps.then_some(Triplet { hits: [a, b, c].map(|hit| hit as u32), chi2, kappa })
+        pending.clear();
     }
 }
 
+/// The bits of the first `count` lanes.
 #[inline(always)]
-fn cot_on_disk<R: Real>(cot: R) -> R {
-    larger(cot.abs(), R::from_f64(MIN_COT_ON_DISK))
-}
-
-/// The bits of the lanes that are kept, of the first `count` ones.
-#[inline(always)]
-fn bits_of(keeps: &[u32; BEYOND], count: usize) -> u32 {
-    let mut bits = 0;
-    for (i, keep) in keeps.iter().enumerate() {
-        bits |= keep << i;
-    }
-    bits & ((1u32 << count.min(BEYOND)) - 1)
+fn first_lanes(bits: u32, count: usize) -> u32 {
+    bits & ((1u64 << count.min(MOST_LANES)) - 1) as u32
 }
 
 /// A difference of azimuths, the shorter way round.
 #[inline(always)]
-fn turn<R: Real>(phi: R) -> R {
-    let (pi, tau) = (R::from_f64(std::f64::consts::PI), R::from_f64(std::f64::consts::TAU));
-    let below = if phi > pi { phi - tau } else { phi };
-    if phi < -pi { phi + tau } else { below }
+fn shorter<R: Lanes>(phi: R) -> R {
+    let (pi, turn) = (R::from_f64(PI), R::from_f64(TAU));
+    let below = if phi > pi { phi - turn } else { phi };
+    if phi < -pi { phi + turn } else { below }
 }

@@ -69,9 +69,8 @@ impl ReferenceTracklets {
         if step < MIN_STEP_MM {
             return false;
         }
-        let Doublet { kappa, cot, .. } = Doublet::new(inner, outer);
+        let cot = Doublet::new(inner, outer).cot;
         turn(inner.phi, outer.phi).abs() <= self.doublet_reach(inner.rho, outer.rho)
-            && kappa.abs() <= 1.3 * self.max_kappa() + 0.3 / (inner.rho * outer.rho)
             && self.is_in_range(outer.z - cot * outer.rho, 0.5 + 0.1 * cot.abs())
     }
 
