@@ -1,5 +1,5 @@
 //! The fit of a tracklet: two lines by generalised least squares, with scattering in the beam pipe
-//! and in the layers. What the reference computes with matrices of any size.
+//! and in the layers.
 
 use std::f64::consts::{PI, TAU};
 

@@ -310,8 +310,8 @@ fn add(density: &mut [i64], z_min: f64, place: &Place, times: i64) -> std::ops::
     first..end.max(first)
 }
 
-/// The mean about z of free places, with weights that fall to a half at a chi2 of 9, sharper from step
-/// to step.
+/// The mean about z of free places, with weights that fall to a half at a chi2 of 9, sharper from
+/// step to step.
 fn robust_mean(places: &[Place], mut z: f64) -> f64 {
     for temperature in TEMPERATURES {
         let (mut sum, mut total) = (0.0, 0.0);

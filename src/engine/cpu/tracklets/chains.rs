@@ -34,9 +34,9 @@ impl<R> Default for Chains<R> {
 }
 
 impl<R: Real> Chains<R> {
-    /// Continues each triplet, and keeps the best chains: in the order of more hits, lower chi2,
-    /// lower numbers of the first three hits, a chain is kept if the kept chains have at most one of
-    /// its hits, or none if it has three hits.
+    /// Continues each triplet, and keeps the best chains. The order is: more hits, lower chi2,
+    /// lower numbers of the first three hits. A chain is kept if the kept chains have at most one
+    /// of its hits, or none if it has three hits.
     pub(crate) fn fill(&mut self, search: &TrackletSearch, hits: &PixelHits<R>, triplets: &Triplets<R>) {
         let Self { kept, all, order, is_used } = self;
         let most = R::from_f64(search.cuts.max_step_cost);

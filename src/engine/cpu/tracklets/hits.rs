@@ -102,14 +102,14 @@ impl<R: Real> PixelHits<R> {
         self.begins[layer * CELLS] as usize..self.begins[(layer + 1) * CELLS] as usize
     }
 
-    /// The least and the largest rho, and z or, on disks, |z|, of a layer's hits. Infinite the other
-    /// way round without a hit.
+    /// The least and the largest rho, and z or, on disks, |z|, of a layer's hits. Without a hit
+    /// they are infinite, the other way round.
     pub(super) fn extents(&self, layer: u32) -> [[R; 2]; 2] {
         self.extents[layer as usize]
     }
 
-    /// The places of a layer's hits whose azimuth is at most `reach` from that of a cell, and of some
-    /// beside them. The range may pass the ends of the circle.
+    /// The places of a layer's hits whose azimuth is at most `reach` from that of a cell, and of
+    /// some next to these hits. The range may pass the ends of the circle.
     #[inline(always)]
     pub(super) fn around(&self, layer: u32, cell: usize, reach: R) -> [Range<usize>; 2] {
         let first = layer as usize * CELLS;
@@ -144,8 +144,8 @@ fn smaller<R: Real>(a: R, b: R) -> R {
     if b < a { b } else { a }
 }
 
-/// The azimuth that the softest track turns to rho, with an impact parameter: the reach of a doublet
-/// is the difference of two, and scattering.
+/// The azimuth that the softest track turns up to rho, with an impact parameter. The reach of a
+/// doublet is the difference of two, and scattering.
 #[inline(always)]
 pub(super) fn bend_of<R: Real>(max_kappa: R, rho: R) -> R {
     R::from_f64(BEND) * max_kappa * rho - R::from_f64(D0_MM) / rho

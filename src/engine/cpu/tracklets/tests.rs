@@ -1,5 +1,6 @@
 //! Tracklets and vertices beside those of the reference, in toy events.
 
+use super::triplets::Triplet;
 use super::*;
 use crate::config::{Config, Preset};
 use crate::detector::Detector;
@@ -151,5 +152,25 @@ fn hostile_spacepoints_take_no_part_or_make_no_tracklet() {
         both.check(what, &spacepoints, buffers);
         let with_track = [spacepoints, track.clone()].concat();
         both.check(&format!("{what}, and a track"), &with_track, buffers);
+    }
+}
+
+/// Two chains of equal chi2 that share a hit: the one whose hits have the lower numbers is kept.
+#[test]
+fn chains_of_equal_chi2_are_decided_by_their_numbers() {
+    let both = Both::new(&Config::preset(Preset::Auto));
+    for numbers in [[5, 4, 3, 2, 1], [1, 2, 3, 4, 5]] {
+        let mut hits = PixelHits::<f64>::default();
+        hits.numbers = numbers.to_vec();
+        let mut triplets = Triplets::default();
+        for hits in [[0, 1, 2], [2, 3, 4]] {
+            triplets.all.push(Triplet { hits, chi2: 1.5, kappa: 1e-4 });
+        }
+        triplets.begins = vec![0, 0, 1, 1, 2, 2];
+        let mut chains = Chains::default();
+        chains.fill(&both.tracklets, &hits, &triplets);
+        let [kept] = &chains.kept[..] else { panic!("{:?}", chains.kept) };
+        let wanted = if numbers[0] < numbers[2] { [0, 1, 2] } else { [2, 3, 4] };
+        assert_eq!(kept.hits.as_slice(), wanted);
     }
 }

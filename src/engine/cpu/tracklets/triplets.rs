@@ -24,7 +24,7 @@ pub(crate) struct Triplet<R> {
 pub(crate) struct Triplets<R> {
     pub(crate) all: Vec<Triplet<R>>,
     /// Where those of each middle hit begin, and where the last ones end.
-    begins: Vec<u32>,
+    pub(super) begins: Vec<u32>,
     pub(crate) doublets: usize,
     inner: Neighbours<R>,
     outer: Neighbours<R>,
@@ -114,8 +114,8 @@ impl<R> Default for Neighbours<R> {
     }
 }
 
-/// Where the third hits of doublets should be, as far beyond the middle hit as their rho is, with the
-/// largest distances from there: columns.
+/// Where the third hits of doublets should be, as far beyond the middle hit as their rho is, with
+/// the largest distances from there: columns.
 #[derive(Debug)]
 struct Predictions<R> {
     /// Half the curvature, and the slope of z.
@@ -210,7 +210,7 @@ impl<R: Lanes> WithSimd for FillTriplets<'_, R> {
 }
 
 impl<R: Lanes> Neighbours<R> {
-    /// Fills the columns for the hits. Whole vectors may be loaded: any numbers are behind the last.
+    /// Fills the columns for the hits. Whole vectors may be loaded, with any numbers at the end.
     #[inline(always)]
     fn fill<S: Simd, const OUTWARDS: bool>(&mut self, from: &PixelHits<R>, middle: usize) {
         let count = self.hits.len().next_multiple_of(R::count::<S>());
@@ -292,7 +292,7 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
         R::select(simd, R::less(simd, phi, self.all(-PI)), R::plus(simd, phi, turn), below)
     }
 
-    /// Appends the hits of a layer that make doublets with the middle hit, which lies in this cell
+    /// Appends the hits of a layer that make doublets with the middle hit. It lies in this cell,
     /// and is the inner one of them if `OUTWARDS`.
     #[inline(always)]
     fn doublets<const OUTWARDS: bool>(&self, layer: u32, middle: usize, cell: usize, to: &mut Vec<u32>) {
