@@ -1,8 +1,10 @@
-//! Vertices of tracklets in simulated events with truth, by the reference search.
+//! Vertices of tracklets in simulated events with truth, by the reference search and by the CPU
+//! engine.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use zfinder::internals::{ReferenceTracklets, TrackletCuts};
+use zfinder::internals::{ReferenceTracklets, TrackletCuts, TrackletSteps};
 use zfinder::{Config, Detector, Preset, RoiBatch};
 use zfinder_io::{SpacepointReader, TruthTable, TruthVertex, inputs};
 use zfinder_testing::shared;
@@ -18,6 +20,11 @@ struct Counts {
     fakes: usize,
     /// Events whose hard scatter has a vertex within 0.1 mm.
     hard_scatters: usize,
+    tracklets: usize,
+    vertices: usize,
+    /// Tracklets and vertices of one search, of the reference or of the CPU engine in f32, alone.
+    other_tracklets: usize,
+    other_vertices: usize,
 }
 
 /// Largest distance of a vertex from its true vertex \[mm\].
@@ -28,14 +35,24 @@ fn count(folder: &Path) -> Counts {
     let truth = TruthTable::read(&folder.join("truth_vertices.csv")).expect("truth");
     let files = inputs(&[folder.to_path_buf()]).expect("files of spacepoints").files;
     let (config, cuts) = (Config::preset(Preset::Auto), TrackletCuts::default());
-    let search = ReferenceTracklets::new(&config, &Detector::generic(), cuts);
+    let search = ReferenceTracklets::new(&config, &Detector::generic(), cuts.clone());
+    let mut steps = TrackletSteps::new(&config, &Detector::generic(), cuts).expect("a valid configuration");
     let mut counts = Counts::default();
     for roi in SpacepointReader::new(files, Detector::generic(), None) {
         let batch: RoiBatch = [roi.expect("spacepoints")].into_iter().collect();
         let roi = batch.roi(0);
         let mut found = search.find(roi);
         let vertices = search.find_vertices(&mut found.tracklets);
+        let (in_f32, vertices_in_f32) = steps.find(roi);
+        let [wanted, made] = [&found.tracklets[..], in_f32]
+            .map(|tracklets| tracklets.iter().map(|tracklet| tracklet.hits.as_slice()).collect::<HashSet<_>>());
+        counts.tracklets += found.tracklets.len();
+        counts.other_tracklets += wanted.symmetric_difference(&made).count();
         let found: Vec<f64> = vertices.iter().map(|vertex| vertex.z()).collect();
+        let is_missed = |z: &&f64| vertices_in_f32.iter().all(|vertex| (vertex.z() - *z).abs() > 1e-3);
+        let missed = found.iter().filter(is_missed).count();
+        counts.vertices += found.len();
+        counts.other_vertices += missed + vertices_in_f32.len().saturating_sub(found.len() - missed);
         counts.add(&found, truth.vertices(roi.descriptor.id));
     }
     counts
@@ -78,6 +95,8 @@ impl Counts {
         assert_eq!((self.events, self.hard_scatters), (events, events), "{self:?}");
         assert!(efficiency >= least_efficiency, "{efficiency}: {self:?}");
         assert!(fakes <= most_fakes, "{fakes}: {self:?}");
+        assert!(self.other_tracklets <= self.tracklets / 200, "{self:?}");
+        assert!(self.other_vertices <= self.vertices / 20, "{self:?}");
     }
 }
 
