@@ -174,3 +174,17 @@ fn chains_of_equal_chi2_are_decided_by_their_numbers() {
         assert_eq!(kept.hits.as_slice(), wanted);
     }
 }
+
+/// Without a field no curvature is allowed, so that hits with errors make no tracklet; in the
+/// strongest one soft tracks are wide arcs.
+#[test]
+fn any_field_is_searched() {
+    let rng = &mut fastrand::Rng::with_seed(45);
+    let spacepoints = event(rng, &[-30.0, 5.0]);
+    let buffers = &mut TrackletBuffers::default();
+    for (field_t, least) in [(0.0, 0), (0.5, 5), (4.0, 10), (100.0, 0)] {
+        let both = Both::new(&Config::preset(Preset::Auto).with(|c| c.field_t = field_t));
+        let [tracklets, _] = both.check(&format!("{field_t} T"), &spacepoints, buffers);
+        assert!(tracklets >= least && (field_t > 0.0 || tracklets == 0), "{field_t} T: {tracklets}");
+    }
+}
