@@ -17,14 +17,12 @@ const CELLS: usize = 512;
 #[derive(Debug, Default)]
 pub(crate) struct PixelHits<R> {
     pub(super) rho: Vec<R>,
-    pub(super) inverse_rho: Vec<R>,
     pub(super) phi: Vec<R>,
     pub(super) z: Vec<R>,
     /// See [`bend_of`].
     pub(super) bend: Vec<R>,
-    pub(super) resolution: Vec<R>,
-    /// 1 on a disk, 0 on a barrel.
-    pub(super) disk: Vec<R>,
+    /// The numbers of each hit side by side, for those that are looked up one by one.
+    pub(super) records: Vec<HitRecord<R>>,
     /// In f64.
     pub(crate) exact: Vec<FitHit>,
     /// Numbers of the spacepoints in the event.
@@ -34,6 +32,32 @@ pub(crate) struct PixelHits<R> {
     /// The least and the largest rho, and z or, on disks, |z|, of each layer.
     extents: Vec<[[R; 2]; 2]>,
     unsorted: Vec<(u32, FitHit, u32)>,
+}
+
+/// The numbers of a hit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HitRecord<R> {
+    pub(super) rho: R,
+    pub(super) inverse_rho: R,
+    pub(super) phi: R,
+    pub(super) z: R,
+    pub(super) resolution: R,
+    /// 1 on a disk, 0 on a barrel.
+    pub(super) disk: R,
+}
+
+impl<R: Real> HitRecord<R> {
+    fn new(hit: &FitHit) -> Self {
+        let number = R::from_f64;
+        Self {
+            rho: number(hit.rho),
+            inverse_rho: number(1.0 / hit.rho),
+            phi: number(hit.phi),
+            z: number(hit.z),
+            resolution: number(hit.resolution),
+            disk: number(f64::from(u8::from(hit.is_disk))),
+        }
+    }
 }
 
 impl<R: Real> PixelHits<R> {
@@ -73,24 +97,20 @@ impl<R: Real> PixelHits<R> {
             *begin -= 1;
             (self.exact[*begin as usize], self.numbers[*begin as usize]) = (hit, number);
         }
-        let columns = [&mut self.rho, &mut self.inverse_rho, &mut self.phi, &mut self.z];
-        let columns = columns.into_iter().chain([&mut self.resolution, &mut self.disk]);
-        let numbers: [fn(&FitHit) -> f64; 6] = [
-            |hit| hit.rho,
-            |hit| 1.0 / hit.rho,
-            |hit| hit.phi,
-            |hit| hit.z,
-            |hit| hit.resolution,
-            |hit| f64::from(u8::from(hit.is_disk)),
-        ];
-        for (column, number) in columns.zip(numbers) {
-            column.clear();
-            column.extend(self.exact.iter().map(|hit| R::from_f64(number(hit))));
+        self.records.clear();
+        self.records.extend(self.exact.iter().map(HitRecord::new));
+        let max_kappa = R::from_f64(tracklets.max_kappa());
+        let columns = [&mut self.rho, &mut self.phi, &mut self.z, &mut self.bend];
+        columns.into_iter().for_each(Vec::clear);
+        for hit in &self.records {
+            self.rho.push(hit.rho);
+            self.phi.push(hit.phi);
+            self.z.push(hit.z);
+            self.bend.push(bend_of(max_kappa, hit.rho));
+        }
+        for column in [&mut self.rho, &mut self.phi, &mut self.z, &mut self.bend] {
             column.resize(count + MOST_LANES, R::from_f64(1.0));
         }
-        let max_kappa = R::from_f64(tracklets.max_kappa());
-        self.bend.clear();
-        self.bend.extend(self.rho.iter().map(|&rho| bend_of(max_kappa, rho)));
     }
 
     pub(crate) fn len(&self) -> usize {

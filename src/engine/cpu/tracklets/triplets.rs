@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::engine::cpu::lanes::{Lanes, MOST_LANES};
-use crate::engine::cpu::tracklets::hits::{PixelHits, bend_of, cell};
+use crate::engine::cpu::tracklets::hits::{HitRecord, PixelHits, bend_of, cell};
 use crate::engine::tracklets::search::{MAX_PT_GEV, MIN_COT_ON_DISK, SCATTERING_GEV, TrackletSearch};
 
 /// Three hits of one track, from the beam outwards.
@@ -154,7 +154,7 @@ const ARC: f64 = 0.01;
 const MAX_PHI_ERRORS: f64 = 3.5;
 const PHI_MARGIN: f64 = 0.0005;
 /// Triplets that are computed together.
-const PENDING: usize = 1024;
+const PENDING: usize = 256;
 /// Columns of a pending triplet: rho, 1 / rho, phi, z, resolution, and whether it is on a disk, of
 /// each hit.
 const COLUMNS: usize = 18;
@@ -222,23 +222,24 @@ impl<R: Lanes> Neighbours<R> {
                 column.resize(2 * count, R::from_f64(1.0));
             }
         }
+        let middle = &from.records[middle];
         for i in 0..self.hits.len() {
-            let hit = self.hits[i] as usize;
+            let hit = &from.records[self.hits[i] as usize];
             let (a, b) = if OUTWARDS { (middle, hit) } else { (hit, middle) };
-            let (step, resolution, disk) = (from.rho[b] - from.rho[a], from.resolution[hit], from.disk[hit]);
+            let step = b.rho - a.rho;
             self.step[i] = step;
-            self.turn[i] = shorter(from.phi[b] - from.phi[a]);
-            self.dz[i] = from.z[b] - from.z[a];
+            self.turn[i] = shorter(b.phi - a.phi);
+            self.dz[i] = b.z - a.z;
             if OUTWARDS {
-                let reach = R::from_f64(MAX_Z_ERRORS) * resolution;
-                self.step_by_rho[i] = step * from.inverse_rho[hit];
-                self.z_reach[i] = reach * (R::from_f64(1.0) - disk);
-                self.z_reach_on_disk[i] = reach * disk;
+                let reach = R::from_f64(MAX_Z_ERRORS) * hit.resolution;
+                self.step_by_rho[i] = step * hit.inverse_rho;
+                self.z_reach[i] = reach * (R::from_f64(1.0) - hit.disk);
+                self.z_reach_on_disk[i] = reach * hit.disk;
             } else {
-                self.rho[i] = from.rho[hit];
-                self.inverse_rho[i] = from.inverse_rho[hit];
-                self.resolution[i] = resolution;
-                self.disk[i] = disk;
+                self.rho[i] = hit.rho;
+                self.inverse_rho[i] = hit.inverse_rho;
+                self.resolution[i] = hit.resolution;
+                self.disk[i] = hit.disk;
             }
         }
     }
@@ -375,9 +376,9 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
     /// Predicts the third hits of all doublets of a middle hit.
     #[inline(always)]
     fn predict(&self, inner: &Neighbours<R>, b: usize, to: &mut Predictions<R>) {
-        let (simd, hits) = (self.simd, self.hits);
-        let [u_b, resolution_b, disk_b] =
-            [hits.inverse_rho[b], hits.resolution[b], hits.disk[b]].map(|number| R::splat(simd, number));
+        let simd = self.simd;
+        let HitRecord { inverse_rho, resolution, disk, .. } = self.hits.records[b];
+        let [u_b, resolution_b, disk_b] = [inverse_rho, resolution, disk].map(|number| R::splat(simd, number));
         let Predictions { half_kappa, cot, by_curve, by_kink, at_middle, by_slope } = to;
         let columns = [half_kappa, cot, by_curve, by_kink, at_middle, by_slope];
         let (lanes, count) = (R::count::<S>(), inner.hits.len());
@@ -463,18 +464,17 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
         numbers: &mut [Vec<R>; 2],
         to: &mut Vec<Triplet<R>>,
     ) {
-        let (simd, hits) = (self.simd, self.hits);
+        let simd = self.simd;
         let lanes = R::count::<S>();
         let count = pending.len().next_multiple_of(lanes);
         for column in columns.iter_mut().chain(numbers.iter_mut()) {
             column.resize(count.max(column.len()), R::from_f64(1.0));
         }
-        let of = [&hits.rho, &hits.inverse_rho, &hits.phi, &hits.z, &hits.resolution, &hits.disk];
-        for (i, column) in of.into_iter().enumerate() {
-            for place in 0..3 {
-                let to = &mut columns[3 * i + place];
-                for (to, hits) in to.iter_mut().zip(&*pending) {
-                    *to = column[hits[place] as usize];
+        for (i, hits) in pending.iter().enumerate() {
+            for (place, &hit) in hits.iter().enumerate() {
+                let HitRecord { rho, inverse_rho, phi, z, resolution, disk } = self.hits.records[hit as usize];
+                for (column, number) in [rho, inverse_rho, phi, z, resolution, disk].into_iter().enumerate() {
+                    columns[3 * column + place][i] = number;
                 }
             }
         }
