@@ -3,6 +3,7 @@
 
 pub(crate) mod exp;
 pub(crate) mod fit;
+mod lanes;
 pub(crate) mod search;
 #[cfg(test)]
 pub(crate) mod toy;

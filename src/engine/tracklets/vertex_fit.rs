@@ -76,7 +76,7 @@ pub(super) fn fit<'a>(
                 right[2] += in_z * line.z0;
             }
             (normal[1][0], normal[2][0], normal[2][1]) = (normal[0][1], normal[0][2], normal[1][2]);
-            covariance = inverse(&normal);
+            covariance = inverse(&normal, 1.0);
             place = covariance.map(|row| row[0] * right[0] + row[1] * right[1] + row[2] * right[2]);
         }
     }

@@ -13,11 +13,10 @@ use crate::engine::cpu::tracklets::chains::Chains;
 use crate::engine::cpu::tracklets::hits::PixelHits;
 use crate::engine::cpu::tracklets::triplets::Triplets;
 use crate::engine::plan::Search;
-use crate::engine::tracklets::fit::FitHit;
 use crate::engine::tracklets::search::TrackletSearch;
 use crate::engine::tracklets::vertices::VertexBuffers;
 use crate::spacepoint::RoiView;
-use crate::tracklet::{Tracklet, TrackletHits, TrackletVertex};
+use crate::tracklet::{Tracklet, TrackletVertex};
 
 /// Memory of the search in one event, and its answer.
 #[derive(Debug, Default)]
@@ -56,15 +55,8 @@ impl<R: Lanes> TrackletBuffers<R> {
     }
 
     fn fit(&mut self, search: &TrackletSearch) {
-        self.tracklets.clear();
-        let fit = |hits: &TrackletHits| {
-            let mut of_fit = [FitHit::default(); TrackletHits::MOST];
-            for (to, &hit) in of_fit.iter_mut().zip(hits.as_slice()) {
-                *to = self.hits.exact[hit as usize];
-            }
-            let numbers = hits.as_slice().iter().map(|&hit| self.hits.numbers[hit as usize]).collect();
-            Tracklet { hits: numbers, ..search.fit(&of_fit, hits.len()) }
-        };
-        self.tracklets.extend(self.chains.kept.iter().map(|chain| fit(&chain.hits)));
+        let Self { hits, chains, tracklets, .. } = self;
+        tracklets.clear();
+        search.fit(&hits.exact, &hits.numbers, chains.kept.iter().map(|chain| &chain.hits), tracklets);
     }
 }
