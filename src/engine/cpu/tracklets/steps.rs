@@ -19,9 +19,6 @@ pub struct TrackletSteps {
 }
 
 impl TrackletSteps {
-    /// Names of the steps that [`TrackletSteps::time`] times.
-    pub const NAMES: [&str; 5] = ["hits", "triplets", "chains", "fits", "vertices"];
-
     /// # Errors
     /// A configuration that this detector cannot have.
     pub fn new(config: &Config, detector: &Detector, cuts: TrackletCuts) -> Result<Self> {
@@ -35,7 +32,8 @@ impl TrackletSteps {
         (&self.buffers.tracklets, &self.buffers.vertices)
     }
 
-    /// Searches an event, and returns the seconds that each step took.
+    /// Searches an event, and returns the seconds that each step took: hits, triplets, chains, fits,
+    /// vertices.
     pub fn time(&mut self, roi: RoiView<'_>) -> [f64; 5] {
         let steps: [fn(&mut Self, RoiView<'_>); 5] = [
             |this, roi| this.buffers.hits.fill(&this.tracklets, &this.search, roi),
