@@ -32,8 +32,8 @@ impl TrackletSteps {
         (&self.buffers.tracklets, &self.buffers.vertices)
     }
 
-    /// Searches an event, and returns the seconds that each step took: hits, triplets, chains, fits,
-    /// vertices.
+    /// Searches an event, and returns the seconds that each step took: hits, triplets, chains,
+    /// fits, vertices.
     pub fn time(&mut self, roi: RoiView<'_>) -> [f64; 5] {
         let steps: [fn(&mut Self, RoiView<'_>); 5] = [
             |this, roi| this.buffers.hits.fill(&this.tracklets, &this.search, roi),
