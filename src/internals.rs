@@ -12,7 +12,7 @@ pub use crate::engine::reference::{
     FilledRoi, Histogram, Histograms, Pair, Peak, ReferenceEngine, ReferenceTracklets, TrackletsOfEvent,
 };
 pub use crate::spacepoint::normalised;
-pub use crate::tracklet::{Tracklet, TrackletCuts, TrackletHits, TrackletVertex};
+pub use crate::tracklet::TrackletVertex;
 
 #[cfg(feature = "gpu")]
 pub use crate::options::DeviceTimes;

@@ -68,9 +68,8 @@
 //! - [`config`], `z_bins`, `pt_weight`: the physics, [`Config`] with the table of its keys,
 //!   [`Preset`] and [`PtWeight`](config::PtWeight); `options`: [`Engine`], number type, encoding.
 //! - `reach`: the layers and slices that a configuration selects in a detector.
-//! - [`results`], `vertex`, `error`: [`Results`], their views [`RoiResult`] and
-//!   [`Vertices`], [`Vertex`], [`Status`]; failures, [`enum@Error`].
-//! - `tracklet`: tracklets and their vertices, not yet part of the results.
+//! - [`results`], `vertex`, `tracklet`, `error`: [`Results`], their views [`RoiResult`] and
+//!   [`Vertices`], [`Vertex`], [`Tracklet`], [`Status`]; failures, [`enum@Error`].
 //! - `engine`: the stages. Read `plan` (decisions of the host), `twin` (plain code, line by line as
 //!   the shaders), then `cpu`, `gpu` and `reference`.
 //! - `input_check`: units and layers of the first spacepoints.
@@ -121,8 +120,6 @@ mod roi_batch;
 mod spacepoint;
 mod stream;
 pub mod thesis;
-#[cfg(any(test, feature = "internals"))]
-#[cfg_attr(not(feature = "internals"), allow(dead_code, unreachable_pub, reason = "public in `internals`"))]
 mod tracklet;
 mod vertex;
 mod z_bins;
@@ -138,6 +135,7 @@ pub use results::{Results, RoiResult, Status, Vertices};
 pub use roi_batch::RoiBatch;
 pub use spacepoint::{PhiWindow, Roi, RoiDescriptor, RoiId, RoiView, Spacepoint};
 pub use stream::{SearchedBatch, Stream, StreamOptions};
+pub use tracklet::Tracklet;
 pub use vertex::Vertex;
 
 /// Adapters, and the crates whose types stand in signatures.

@@ -1,9 +1,8 @@
 //! How a configuration applies to a detector: which layers take part, how many slices a pair of
 //! layers reaches, how many entries a track makes.
 
-use crate::config::MaxLayer;
-use crate::config::{Config, Neighbours, PairWeight};
-use crate::detector::{Detector, Layer, LayerKind};
+use crate::config::{Config, Key, MaxLayer, Neighbours, PairWeight};
+use crate::detector::{Detector, Layer, LayerKind, Sensor};
 use crate::error::{Error, Result};
 use crate::pt_weight::PtWeight;
 
@@ -14,15 +13,42 @@ const SIGMA_PHI: f64 = 0.0003;
 const ETA_REFERENCE: f64 = 0.9;
 
 impl Detector {
+    /// Checks that tracklets can be found in this detector, if the configuration asks for them.
+    ///
+    /// # Errors
+    /// [`Error::Config`]: no track from the beam passes three pixel layers, or there is no field.
+    pub(crate) fn check_tracklets(&self, config: &Config) -> Result<()> {
+        if !config.takes_tracklets() {
+            return Ok(());
+        }
+        let name = if config.all_vertices { "all_vertices" } else { "tracklets" };
+        let key = Key::find(name)?;
+        let refuse = |reason: String| Err(Error::Config { key: key.name, value: key.get(config).to_string(), reason });
+        if config.field_t == 0.0 {
+            return refuse("needs a field, because tracklets are told apart by their curvature: set field_t".into());
+        }
+        let graph = self.layer_graph([config.z_min_mm, config.z_max_mm]);
+        if !graph.edges().any(|(_, outer)| !graph.outer(outer).is_empty()) {
+            let pixels = self.layers().iter().filter(|layer| layer.sensor == Some(Sensor::Pixel)).count();
+            return refuse(format!(
+                "needs tracks that pass three pixel layers, and detector {} has {pixels}: add `sensor = \"pixel\"` to \
+                 its layers of pixels",
+                self.name()
+            ));
+        }
+        Ok(())
+    }
+
     /// Returns the layers that take part ([`Config::max_layer`]), a bit each.
     ///
     /// # Errors
     /// [`Error::Config`] if the configuration selects by sensor and the detector
     /// does not name its sensors, or if
-    /// fewer than two layers remain.
+    /// fewer than two layers remain; or if there can be no tracklets.
     pub(crate) fn layers_taking_part(&self, config: &Config) -> Result<u64> {
         let refuse =
             |reason: String| Err(Error::Config { key: "max_layer", value: config.max_layer.to_string(), reason });
+        self.check_tracklets(config)?;
         let mut mask = 0u64;
         for (index, layer) in self.layers().iter().enumerate() {
             let takes_part = match (config.max_layer, layer.sensor) {
@@ -38,6 +64,7 @@ impl Detector {
                     ));
                 }
             };
+            let takes_part = takes_part && (!config.all_vertices || layer.sensor == Some(Sensor::Pixel));
             mask |= u64::from(takes_part) << index;
         }
         if mask.count_ones() < 2 {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::config::words::words;
 use crate::spacepoint::RoiId;
+use crate::tracklet::Tracklet;
 use crate::vertex::Vertex;
 
 words! {
@@ -125,9 +126,12 @@ pub struct Results {
     /// One more than RoIs: 0, and the end of the vertices of each RoI.
     offsets: Vec<usize>,
     vertices: VertexColumns,
+    /// The same for tracklets.
+    tracklet_offsets: Vec<usize>,
+    tracklets: Vec<Tracklet>,
 }
 
-/// Properties of vertices. A significance or background of NaN is unknown.
+/// Properties of vertices. A number of NaN is unknown.
 #[derive(Clone, Debug, Default)]
 struct VertexColumns {
     z_mm: Vec<f64>,
@@ -137,11 +141,17 @@ struct VertexColumns {
     rank: Vec<f64>,
     significance: Vec<f64>,
     background: Vec<f64>,
+    x_mm: Vec<f64>,
+    y_mm: Vec<f64>,
+    covariance_mm2: Vec<[f64; 6]>,
+    tracklet_count: Vec<u64>,
+    sum_pt2_gev2: Vec<f64>,
 }
 
 impl VertexColumns {
     fn push(&mut self, vertex: Vertex) {
-        let Vertex { z_mm, z_error_mm, weight, pairs, rank, significance, background } = vertex;
+        let Vertex { z_mm, z_error_mm, weight, pairs, rank, significance, background, .. } = vertex;
+        let Vertex { x_mm, y_mm, covariance_mm2, tracklet_count, sum_pt2_gev2, .. } = vertex;
         self.z_mm.push(z_mm);
         self.z_error_mm.push(z_error_mm);
         self.weight.push(weight);
@@ -149,21 +159,32 @@ impl VertexColumns {
         self.rank.push(rank);
         self.significance.push(significance.unwrap_or(f64::NAN));
         self.background.push(background.unwrap_or(f64::NAN));
+        self.x_mm.push(x_mm.unwrap_or(f64::NAN));
+        self.y_mm.push(y_mm.unwrap_or(f64::NAN));
+        self.covariance_mm2.push(covariance_mm2.unwrap_or([f64::NAN; 6]));
+        self.tracklet_count.push(tracklet_count);
+        self.sum_pt2_gev2.push(sum_pt2_gev2);
     }
 
     fn clear(&mut self) {
-        let Self { z_mm, z_error_mm, weight, pairs, rank, significance, background } = self;
-        [z_mm, z_error_mm, weight, rank, significance, background].into_iter().for_each(Vec::clear);
-        pairs.clear();
+        self.numbers().into_iter().for_each(Vec::clear);
+        self.covariance_mm2.clear();
+        self.pairs.clear();
+        self.tracklet_count.clear();
     }
 
     #[cfg(feature = "gpu")]
     fn reserve(&mut self, count: usize) {
-        let Self { z_mm, z_error_mm, weight, pairs, rank, significance, background } = self;
-        for column in [z_mm, z_error_mm, weight, rank, significance, background] {
-            column.reserve(count);
-        }
-        pairs.reserve(count);
+        self.numbers().into_iter().for_each(|column| column.reserve(count));
+        self.covariance_mm2.reserve(count);
+        self.pairs.reserve(count);
+        self.tracklet_count.reserve(count);
+    }
+
+    /// Columns of one real number.
+    fn numbers(&mut self) -> [&mut Vec<f64>; 9] {
+        let Self { z_mm, z_error_mm, weight, rank, significance, background, x_mm, y_mm, sum_pt2_gev2, .. } = self;
+        [z_mm, z_error_mm, weight, rank, significance, background, x_mm, y_mm, sum_pt2_gev2]
     }
 
     fn append(&mut self, other: &Self, range: Range<usize>) {
@@ -177,6 +198,11 @@ impl VertexColumns {
         append(&mut self.rank, &other.rank, &range);
         append(&mut self.significance, &other.significance, &range);
         append(&mut self.background, &other.background, &range);
+        append(&mut self.x_mm, &other.x_mm, &range);
+        append(&mut self.y_mm, &other.y_mm, &range);
+        append(&mut self.covariance_mm2, &other.covariance_mm2, &range);
+        append(&mut self.tracklet_count, &other.tracklet_count, &range);
+        append(&mut self.sum_pt2_gev2, &other.sum_pt2_gev2, &range);
     }
 }
 
@@ -191,6 +217,8 @@ impl Default for Results {
             is_fallback: Vec::new(),
             offsets: vec![0],
             vertices: VertexColumns::default(),
+            tracklet_offsets: vec![0],
+            tracklets: Vec::new(),
         }
     }
 }
@@ -220,6 +248,7 @@ impl Results {
         self.is_fallback.push(roi.is_fallback);
         vertices.into_iter().for_each(|vertex| self.vertices.push(vertex));
         self.offsets.push(self.vertices.z_mm.len());
+        self.tracklet_offsets.push(self.tracklets.len());
     }
 
     /// Appends a vertex to the last RoI. Does nothing without an RoI.
@@ -227,6 +256,14 @@ impl Results {
         if let Some(end) = self.offsets[1..].last_mut() {
             *end += 1;
             self.vertices.push(vertex);
+        }
+    }
+
+    /// Appends tracklets to the last RoI. Does nothing without an RoI.
+    pub fn push_tracklets(&mut self, tracklets: impl IntoIterator<Item = Tracklet>) {
+        if let Some(end) = self.tracklet_offsets[1..].last_mut() {
+            self.tracklets.extend(tracklets);
+            *end = self.tracklets.len();
         }
     }
 
@@ -241,10 +278,10 @@ impl Results {
         self.spacepoints.extend_from_slice(&other.spacepoints[rois.clone()]);
         self.outside_window.extend_from_slice(&other.outside_window[rois.clone()]);
         self.is_fallback.extend_from_slice(&other.is_fallback[rois.clone()]);
-        let offsets = &other.offsets[rois.start..=rois.end];
-        let (first, end) = (offsets[0], self.vertices.z_mm.len());
-        self.offsets.extend(offsets[1..].iter().map(|offset| end + (offset - first)));
-        self.vertices.append(&other.vertices, first..offsets[offsets.len() - 1]);
+        let vertices = append_offsets(&mut self.offsets, &other.offsets[rois.start..=rois.end]);
+        self.vertices.append(&other.vertices, vertices);
+        let tracklets = append_offsets(&mut self.tracklet_offsets, &other.tracklet_offsets[rois.start..=rois.end]);
+        self.tracklets.extend_from_slice(&other.tracklets[tracklets]);
     }
 
     /// Makes room for more RoIs and vertices.
@@ -257,6 +294,7 @@ impl Results {
         self.outside_window.reserve(rois);
         self.is_fallback.reserve(rois);
         self.offsets.reserve(rois);
+        self.tracklet_offsets.reserve(rois);
         self.vertices.reserve(vertices);
     }
 
@@ -275,6 +313,8 @@ impl Results {
         self.is_fallback.clear();
         self.offsets.truncate(1);
         self.vertices.clear();
+        self.tracklet_offsets.truncate(1);
+        self.tracklets.clear();
     }
 
     /// Returns the number of RoIs.
@@ -347,6 +387,24 @@ impl Results {
     pub fn vertices(&self) -> Vertices<'_> {
         Vertices { columns: &self.vertices, first: 0, end: self.vertices.z_mm.len() }
     }
+
+    /// Returns the offsets of the RoIs' tracklets in [`Results::tracklets`], one more than RoIs.
+    /// The first is 0.
+    pub fn tracklet_offsets(&self) -> &[usize] {
+        &self.tracklet_offsets
+    }
+
+    /// Returns the tracklets of all RoIs, one RoI after the other.
+    pub fn tracklets(&self) -> &[Tracklet] {
+        &self.tracklets
+    }
+}
+
+/// Appends the offsets of other RoIs, and returns what they mark there.
+fn append_offsets(offsets: &mut Vec<usize>, other: &[usize]) -> Range<usize> {
+    let (first, end) = (other[0], offsets[offsets.len() - 1]);
+    offsets.extend(other[1..].iter().map(|offset| end + (offset - first)));
+    first..other[other.len() - 1]
 }
 
 /// The answer for one RoI: a view into [`Results`].
@@ -380,10 +438,18 @@ impl<'a> RoiResult<'a> {
 
     /// Returns the vertices, highest peak first, or by rank where pairs weigh by pT
     /// ([`PtWeight::rank`](crate::config::PtWeight::rank)). Vertices with a significance of 0 or
-    /// below follow all other vertices. There are at most [`Config::peaks`](crate::Config::peaks).
+    /// below follow all other vertices. There are at most [`Config::peaks`](crate::Config::peaks),
+    /// unless all vertices are asked for ([`Config::all_vertices`](crate::Config::all_vertices)).
     pub fn vertices(self) -> Vertices<'a> {
         let [first, end] = [self.results.offsets[self.index], self.results.offsets[self.index + 1]];
         Vertices { columns: &self.results.vertices, first, end }
+    }
+
+    /// Returns the tracklets, those with the most spacepoints first
+    /// ([`Config::tracklets`](crate::Config::tracklets)).
+    pub fn tracklets(self) -> &'a [Tracklet] {
+        let [first, end] = [self.results.tracklet_offsets[self.index], self.results.tracklet_offsets[self.index + 1]];
+        &self.results.tracklets[first..end]
     }
 }
 
@@ -419,6 +485,11 @@ impl<'a> Vertices<'a> {
             rank: self.rank()[index],
             significance: known(self.significance()[index]),
             background: known(self.background()[index]),
+            x_mm: known(self.x_mm()[index]),
+            y_mm: known(self.y_mm()[index]),
+            covariance_mm2: Some(self.covariance_mm2()[index]).filter(|numbers| !numbers[0].is_nan()),
+            tracklet_count: self.tracklet_count()[index],
+            sum_pt2_gev2: self.sum_pt2_gev2()[index],
         })
     }
 
@@ -465,6 +536,31 @@ impl<'a> Vertices<'a> {
     /// Returns the backgrounds ([`Vertex::background`]); NaN where unknown.
     pub fn background(self) -> &'a [f64] {
         self.part(&self.columns.background)
+    }
+
+    /// Returns x \[mm\] ([`Vertex::x_mm`]); NaN where unknown.
+    pub fn x_mm(self) -> &'a [f64] {
+        self.part(&self.columns.x_mm)
+    }
+
+    /// Returns y \[mm\] ([`Vertex::y_mm`]); NaN where unknown.
+    pub fn y_mm(self) -> &'a [f64] {
+        self.part(&self.columns.y_mm)
+    }
+
+    /// Returns the covariances \[mm^2\] ([`Vertex::covariance_mm2`]); NaN where unknown.
+    pub fn covariance_mm2(self) -> &'a [[f64; 6]] {
+        self.part(&self.columns.covariance_mm2)
+    }
+
+    /// Returns the numbers of tracklets ([`Vertex::tracklet_count`]).
+    pub fn tracklet_count(self) -> &'a [u64] {
+        self.part(&self.columns.tracklet_count)
+    }
+
+    /// Returns the sums of squared momenta \[GeV^2\] ([`Vertex::sum_pt2_gev2`]).
+    pub fn sum_pt2_gev2(self) -> &'a [f64] {
+        self.part(&self.columns.sum_pt2_gev2)
     }
 
     fn part<T>(self, column: &'a [T]) -> &'a [T] {
@@ -522,13 +618,17 @@ impl fmt::Debug for Vertices<'_> {
 
 impl PartialEq for RoiResult<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.summary() == other.summary() && self.vertices() == other.vertices()
+        self.summary() == other.summary()
+            && self.vertices() == other.vertices()
+            && self.tracklets() == other.tracklets()
     }
 }
 
 impl fmt::Debug for RoiResult<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RoiResult").field("roi", &self.summary()).field("vertices", &self.vertices()).finish()
+        let mut roi = f.debug_struct("RoiResult");
+        roi.field("roi", &self.summary()).field("vertices", &self.vertices());
+        roi.field("tracklets", &self.tracklets()).finish()
     }
 }
 
@@ -603,6 +703,7 @@ impl<'a> FromIterator<RoiResult<'a>> for Results {
 mod serde_form {
     use super::{Results, RoiSummary, Status, Vertex};
     use crate::spacepoint::RoiId;
+    use crate::tracklet::Tracklet;
 
     #[derive(serde::Serialize, serde::Deserialize)]
     pub(super) struct RoiRecord {
@@ -612,14 +713,16 @@ mod serde_form {
         outside_window: u64,
         is_fallback: bool,
         vertices: Vec<Vertex>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tracklets: Vec<Tracklet>,
     }
 
     impl From<Results> for Vec<RoiRecord> {
         fn from(results: Results) -> Self {
             let record = |roi: super::RoiResult<'_>| {
                 let RoiSummary { id, status, spacepoints, outside_window, is_fallback } = roi.summary();
-                let vertices = roi.vertices().iter().collect();
-                RoiRecord { id, status, spacepoints, outside_window, is_fallback, vertices }
+                let (vertices, tracklets) = (roi.vertices().iter().collect(), roi.tracklets().to_vec());
+                RoiRecord { id, status, spacepoints, outside_window, is_fallback, vertices, tracklets }
             };
             results.iter().map(record).collect()
         }
@@ -628,8 +731,9 @@ mod serde_form {
     impl From<Vec<RoiRecord>> for Results {
         fn from(records: Vec<RoiRecord>) -> Self {
             let mut results = Self::new();
-            for RoiRecord { id, status, spacepoints, outside_window, is_fallback, vertices } in records {
+            for RoiRecord { id, status, spacepoints, outside_window, is_fallback, vertices, tracklets } in records {
                 results.push(RoiSummary { id, status, spacepoints, outside_window, is_fallback }, vertices);
+                results.push_tracklets(tracklets);
             }
             results
         }

@@ -33,6 +33,22 @@ pub struct Vertex {
     /// Entries that three bins have without a vertex: the mean of the RoI's lowest windows, as
     /// [`Config::percentile`](crate::Config::percentile) says.
     pub background: Option<f64>,
+    /// x \[mm\]. None without tracklets ([`Config::tracklets`](crate::Config::tracklets),
+    /// [`Config::all_vertices`](crate::Config::all_vertices)).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub x_mm: Option<f64>,
+    /// y \[mm\]. None without tracklets.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub y_mm: Option<f64>,
+    /// Covariance of x, y and z \[mm^2\]: xx, xy, xz, yy, yz, zz. None without tracklets.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub covariance_mm2: Option<[f64; 6]>,
+    /// Number of its tracklets: those that belong to it more likely than not.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub tracklet_count: u64,
+    /// Sum of the squared transverse momenta of its tracklets \[GeV^2\].
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub sum_pt2_gev2: f64,
 }
 
 impl Vertex {

@@ -22,12 +22,13 @@ from ._errors import (
 from ._finder import Finder
 from ._histogram import Histogram
 from ._pyzfinder import __version__
-from ._results import STATUSES, Results, RoiResult, Vertex
+from ._results import STATUSES, TRACKLET, Results, RoiResult, Vertex
 from ._spacepoints import Spacepoints
 from ._study import Sample, Truth, evaluate, read, read_batches, read_truth, simulate
 
 __all__ = [
     "STATUSES",
+    "TRACKLET",
     "Config",
     "ConfigError",
     "Detector",

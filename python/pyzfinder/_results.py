@@ -19,8 +19,43 @@ STATUSES = tuple(statuses())
 #: Most rows of the table that a notebook shows.
 _ROWS = 10
 
+#: Columns of the covariance in files and frames.
+_COVARIANCES = tuple(f"cov_{axes}_mm2" for axes in ("xx", "xy", "xz", "yy", "yz", "zz"))
+
 _OF_ROIS = ("event_id", "roi_id", "status_code", "spacepoints", "outside_window", "fallback")
-_OF_VERTICES = ("z_mm", "z_error_mm", "weight", "pairs", "rank", "significance", "background")
+_OF_VERTICES = (
+    "z_mm",
+    "z_error_mm",
+    "weight",
+    "pairs",
+    "rank",
+    "significance",
+    "background",
+    "x_mm",
+    "y_mm",
+    "covariance_mm2",
+    "tracklet_count",
+    "sum_pt2_gev2",
+)
+
+#: Fields of `Results.tracklets`: parameters about the beam, their covariances, the numbers of the
+#: spacepoints in the RoI (the first ``hit_count`` of ``hits``), and the number of the vertex, or -1.
+TRACKLET = np.dtype(
+    [
+        ("z0_mm", np.float64),
+        ("cot_theta", np.float64),
+        ("phi0", np.float64),
+        ("curvature", np.float64),
+        ("d0_mm", np.float64),
+        ("pt_gev", np.float64),
+        ("chi2", np.float64),
+        ("z_covariance", np.float64, 3),
+        ("bend_covariance", np.float64, 6),
+        ("hits", np.uint32, 6),
+        ("hit_count", np.uint32),
+        ("vertex", np.int32),
+    ]
+)
 
 
 class Vertex(NamedTuple):
@@ -40,6 +75,13 @@ class Vertex(NamedTuple):
     significance: float
     #: Entries of three bins without a vertex; NaN without a background.
     background: float
+    #: x and y [mm], and the covariance xx, xy, xz, yy, yz, zz [mm^2]; NaN without tracklets.
+    x_mm: float
+    y_mm: float
+    covariance_mm2: list[float]
+    #: Number of its tracklets, and the sum of their squared transverse momenta [GeV^2].
+    tracklet_count: int
+    sum_pt2_gev2: float
 
 
 class RoiResult(NamedTuple):
@@ -59,6 +101,8 @@ class RoiResult(NamedTuple):
     fallback: bool
     #: Vertices, the highest peak first. Vertices with a significance of 0 or below come last.
     vertices: list[Vertex]
+    #: Tracklets, those with the most spacepoints first: an array of `TRACKLET`.
+    tracklets: np.ndarray
 
 
 class Results:
@@ -66,8 +110,11 @@ class Results:
 
     Columns with an element for each RoI: ``event_id``, ``roi_id``, ``status_code``,
     ``spacepoints``, ``outside_window``, ``fallback``. Columns with an element for each vertex:
-    ``z_mm``, ``z_error_mm``, ``weight``, ``pairs``, ``rank``, ``significance``, ``background``. RoI
-    i has the vertices from ``offsets[i]`` up to ``offsets[i + 1]``, the highest peak first.
+    ``z_mm``, ``z_error_mm``, ``weight``, ``pairs``, ``rank``, ``significance``, ``background``,
+    ``x_mm``, ``y_mm``, ``covariance_mm2`` (six numbers each), ``tracklet_count``, ``sum_pt2_gev2``.
+    RoI i has the vertices from ``offsets[i]`` up to ``offsets[i + 1]``, the best one first.
+    ``tracklets`` is a structured array of `TRACKLET` with an element for each tracklet; RoI i has
+    those from ``tracklet_offsets[i]`` up to ``tracklet_offsets[i + 1]``.
 
     Columns are read-only arrays that borrow the memory of the search; a slice borrows it, too.
     ``column.copy()`` can be written to.
@@ -100,12 +147,24 @@ class Results:
     rank: np.ndarray
     significance: np.ndarray
     background: np.ndarray
+    x_mm: np.ndarray
+    y_mm: np.ndarray
+    covariance_mm2: np.ndarray
+    tracklet_count: np.ndarray
+    sum_pt2_gev2: np.ndarray
+    tracklets: np.ndarray
+    tracklet_offsets: np.ndarray
 
     def __init__(self, columns: ResultColumns | Mapping[str, np.ndarray]) -> None:
         if not isinstance(columns, ResultColumns):
-            columns = ResultColumns(dict(columns))
+            flat = dict(columns)
+            flat["covariance_mm2"] = np.ascontiguousarray(flat["covariance_mm2"]).ravel()
+            flat["tracklets"] = np.ascontiguousarray(flat["tracklets"]).view(np.uint8)
+            columns = ResultColumns(flat)
         self._columns = columns
         self._arrays = columns.arrays()
+        self._arrays["covariance_mm2"] = self._arrays["covariance_mm2"].reshape(-1, 6)
+        self._arrays["tracklets"] = self._arrays["tracklets"].view(TRACKLET)
 
     @classmethod
     def concatenate(cls, parts: Iterable[Results]) -> Results:
@@ -151,6 +210,7 @@ class Results:
         index = range(len(self))[key]
         low, high = int(self.offsets[index]), int(self.offsets[index + 1])
         vertices = zip(*(columns[name][low:high].tolist() for name in _OF_VERTICES))
+        first, end = self.tracklet_offsets[index : index + 2].tolist()
         return RoiResult(
             event_id=columns["event_id"][index].item(),
             roi_id=columns["roi_id"][index].item(),
@@ -159,6 +219,7 @@ class Results:
             outside_window=columns["outside_window"][index].item(),
             fallback=columns["fallback"][index].item(),
             vertices=[Vertex(*vertex) for vertex in vertices],
+            tracklets=self.tracklets[first:end],
         )
 
     def __iter__(self) -> Iterator[RoiResult]:
@@ -223,9 +284,10 @@ class Results:
         return dict(self._arrays)
 
     def to_awkward(self) -> Any:
-        """Return an awkward array: a record for each RoI, with a list of records ``vertices``.
+        """Return an awkward array: a record for each RoI, with lists of records.
 
-        The array borrows the columns. The field ``status`` has words.
+        The lists are ``vertices`` and, if there are any, ``tracklets``. The array borrows the
+        columns. The field ``status`` has words.
 
         Returns
         -------
@@ -234,12 +296,18 @@ class Results:
         ak = require("awkward", "awkward")
 
         columns = self._arrays
-        vertices = ak.contents.RecordArray(
-            [ak.contents.NumpyArray(columns[name]) for name in _OF_VERTICES],
-            list(_OF_VERTICES),
-            length=len(self.z_mm),
-        )
-        lists = ak.contents.ListOffsetArray(ak.index.Index64(self.offsets), vertices)
+        def lists(names: tuple[str, ...], table: Any, offsets: np.ndarray) -> Any:
+            records = ak.contents.RecordArray(
+                [ak.contents.NumpyArray(table[name]) for name in names],
+                list(names),
+                length=int(offsets[-1]),
+            )
+            return ak.contents.ListOffsetArray(ak.index.Index64(offsets), records)
+
+        nested = {"vertices": lists(_OF_VERTICES, columns, self.offsets)}
+        if len(self.tracklets):
+            table = {name: np.ascontiguousarray(self.tracklets[name]) for name in TRACKLET.names}
+            nested["tracklets"] = lists(TRACKLET.names, table, self.tracklet_offsets)
         words = ak.to_layout(ak.Array(list(STATUSES)))
         status = ak.contents.IndexedArray(
             ak.index.Index64(self.status_code.astype(np.int64)),
@@ -252,7 +320,7 @@ class Results:
         ]
         fields = ["status" if name == "status_code" else name for name in _OF_ROIS]
         record = ak.contents.RecordArray(
-            [*contents, lists], [*fields, "vertices"], length=len(self)
+            [*contents, *nested.values()], [*fields, *nested], length=len(self)
         )
         return ak.Array(record)
 
@@ -275,8 +343,9 @@ class Results:
         place = np.repeat(self.offsets[:-1], rows) + number
 
         def of_vertices(name: str) -> np.ndarray:
-            values = np.full(len(roi), np.nan)
-            values[has_vertex] = self._arrays[name][place[has_vertex]]
+            column = self._arrays[name]
+            values = np.full((len(roi), *column.shape[1:]), np.nan)
+            values[has_vertex] = column[place[has_vertex]]
             return values
 
         frame = pd.DataFrame({"event_id": self.event_id[roi], "roi_id": self.roi_id[roi]})
@@ -288,6 +357,16 @@ class Results:
         for name in ("z_error_mm", "significance", "background", "rank"):
             frame[name] = of_vertices(name)
         frame["fallback"] = self.fallback[roi]
+        if np.isnan(self.x_mm).all():
+            return frame
+        frame["tracklet_count"] = pd.array(np.zeros(len(roi)), dtype="Int64")
+        frame.loc[has_vertex, "tracklet_count"] = self.tracklet_count[place[has_vertex]]
+        frame.loc[~has_vertex, "tracklet_count"] = pd.NA
+        for name in ("x_mm", "y_mm"):
+            frame[name] = of_vertices(name)
+        for name, values in zip(_COVARIANCES, of_vertices("covariance_mm2").T):
+            frame[name] = values
+        frame["sum_pt2_gev2"] = of_vertices("sum_pt2_gev2")
         return frame
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:

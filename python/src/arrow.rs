@@ -12,8 +12,8 @@ use arrow_array::types::{
     UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, ListArray, OffsetSizeTrait, RecordBatch, RecordBatchIterator,
-    StringArray, StructArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, FixedSizeListArray, Float64Array, ListArray, OffsetSizeTrait, RecordBatch,
+    RecordBatchIterator, StringArray, StructArray, UInt64Array,
 };
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -190,6 +190,11 @@ fn export_column(results: &Arc<Results>, column: &TypedColumn, range: &Range<usi
             let values = export_buffer(results, *column, range);
             let nulls: NullBuffer = values.iter().map(|value| !value.is_nan()).collect();
             Arc::new(Float64Array::new(values, Some(nulls)))
+        }
+        TypedColumn::Covariances(column) => {
+            let values = Float64Array::from_iter_values(column(results)[range.clone()].as_flattened().iter().copied());
+            let item = Arc::new(Field::new("item", DataType::Float64, false));
+            Arc::new(FixedSizeListArray::new(item, 6, Arc::new(values), None))
         }
     }
 }

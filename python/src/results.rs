@@ -9,8 +9,8 @@ use numpy::{Element, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zfinder::results::RoiSummary;
-use zfinder::{Results, RoiId, RoiResult, Status, Vertex};
-use zfinder_io::{AnswerDigest, ParquetVertices};
+use zfinder::{Results, RoiId, RoiResult, Status, Tracklet, Vertex};
+use zfinder_io::{AnswerDigest, ParquetVertices, VertexColumns};
 
 use crate::columns::{borrowed, slice};
 use crate::error::{IntoException, file_error, input_error};
@@ -27,9 +27,11 @@ pub(crate) enum TypedColumn {
     Numbers(Column<f64>),
     /// Numbers, or NaN where unknown.
     OptionalNumbers(Column<f64>),
+    /// Covariances: xx, xy, xz, yy, yz, zz, or NaN where unknown.
+    Covariances(Column<[f64; 6]>),
 }
 
-use TypedColumn::{Counts, Flags, Numbers, OptionalNumbers, Statuses};
+use TypedColumn::{Counts, Covariances, Flags, Numbers, OptionalNumbers, Statuses};
 
 /// The columns with an element for each RoI.
 pub(crate) const ROI_COLUMNS: &[(&str, TypedColumn)] = &[
@@ -50,6 +52,11 @@ pub(crate) const VERTEX_COLUMNS: &[(&str, TypedColumn)] = &[
     ("rank", Numbers(|results| results.vertices().rank())),
     ("significance", OptionalNumbers(|results| results.vertices().significance())),
     ("background", OptionalNumbers(|results| results.vertices().background())),
+    ("x_mm", OptionalNumbers(|results| results.vertices().x_mm())),
+    ("y_mm", OptionalNumbers(|results| results.vertices().y_mm())),
+    ("covariance_mm2", Covariances(|results| results.vertices().covariance_mm2())),
+    ("tracklet_count", Counts(|results| results.vertices().tracklet_count())),
+    ("sum_pt2_gev2", Numbers(|results| results.vertices().sum_pt2_gev2())),
 ];
 
 // `offsets` are i64 in Python, and of the same memory.
@@ -69,6 +76,9 @@ pub(crate) struct ResultColumns {
     pub(crate) vertices: Range<usize>,
     /// The offsets of the RoIs' vertices, if the first vertex is not the first one of `results`.
     rebased_offsets: Option<Vec<usize>>,
+    tracklets: Range<usize>,
+    /// The same for tracklets.
+    rebased_tracklet_offsets: Option<Vec<usize>>,
 }
 
 #[pymethods]
@@ -88,11 +98,24 @@ impl ResultColumns {
         let (z_mm, z_error_mm, weight) = (numbers("z_mm")?, numbers("z_error_mm")?, numbers("weight")?);
         let (pairs, rank) = (counts("pairs")?, numbers("rank")?);
         let (significance, background) = (numbers("significance")?, numbers("background")?);
+        let (x_mm, y_mm, sum_pt2) = (numbers("x_mm")?, numbers("y_mm")?, numbers("sum_pt2_gev2")?);
+        let (covariances, tracklet_count) = (numbers("covariance_mm2")?, counts("tracklet_count")?);
+        let (covariances, ragged) = covariances.as_chunks::<6>();
+        let (bytes, tracklet_offsets) =
+            (column::<u8>(columns, "tracklets")?, column::<i64>(columns, "tracklet_offsets")?);
+        let tracklets: Vec<Tracklet> =
+            bytes.chunks_exact(size_of::<Tracklet>()).map(bytemuck::pod_read_unaligned).collect();
         let rois = event_id.len();
         let ends = offsets.len().wrapping_sub(1);
+        let tracklet_ends = tracklet_offsets.len().wrapping_sub(1);
         let of_rois = [roi_id.len(), spacepoints.len(), outside_window.len(), fallback.len(), status.len(), ends];
+        let of_rois =
+            [&of_rois[..], &[tracklet_ends, rois + ragged.len() + bytes.len() % size_of::<Tracklet>()]].concat();
         let of_vertices =
             [z_error_mm.len(), weight.len(), rank.len(), significance.len(), background.len(), pairs.len()];
+        let of_vertices =
+            [&of_vertices[..], &[x_mm.len(), y_mm.len(), sum_pt2.len(), covariances.len(), tracklet_count.len()]]
+                .concat();
         if of_rois.iter().any(|&length| length != rois) || of_vertices.iter().any(|&length| length != z_mm.len()) {
             return Err(input_error("columns of results that differ in length"));
         }
@@ -105,10 +128,18 @@ impl ResultColumns {
             vertex.rank = rank[index];
             vertex.significance = known(significance[index]);
             vertex.background = known(background[index]);
+            vertex.x_mm = known(x_mm[index]);
+            vertex.y_mm = known(y_mm[index]);
+            vertex.covariance_mm2 = Some(covariances[index]).filter(|of| !of[0].is_nan());
+            vertex.tracklet_count = tracklet_count[index];
+            vertex.sum_pt2_gev2 = sum_pt2[index];
             vertex
         };
-        let wrong_offsets = || input_error("offsets of results that do not ascend from 0 to the number of vertices");
-        let (mut results, mut first) = (Results::new(), 0);
+        let wrong_offsets = || input_error("offsets of results that do not ascend from 0 to the number of elements");
+        let next = |offset: i64, first: usize, count: usize| {
+            usize::try_from(offset).ok().filter(|end| (first..=count).contains(end)).ok_or_else(wrong_offsets)
+        };
+        let (mut results, mut first, mut first_tracklet) = (Results::new(), 0, 0);
         for roi in 0..rois {
             let status = Status::ALL.get(usize::from(status[roi]));
             let status = status.ok_or_else(|| input_error("results with an unknown status"))?;
@@ -116,12 +147,14 @@ impl ResultColumns {
             summary.spacepoints = spacepoints[roi];
             summary.outside_window = outside_window[roi];
             summary.is_fallback = fallback[roi];
-            let end = usize::try_from(offsets[roi + 1]).ok().filter(|end| (first..=z_mm.len()).contains(end));
-            let end = end.ok_or_else(wrong_offsets)?;
+            let end = next(offsets[roi + 1], first, z_mm.len())?;
+            let tracklet_end = next(tracklet_offsets[roi + 1], first_tracklet, tracklets.len())?;
             results.push(summary, (first..end).map(vertex));
-            first = end;
+            results.push_tracklets(tracklets[first_tracklet..tracklet_end].iter().copied());
+            (first, first_tracklet) = (end, tracklet_end);
         }
-        if offsets[0] != 0 || first != z_mm.len() {
+        let begins_at_0 = offsets[0] == 0 && tracklet_offsets[0] == 0;
+        if !begins_at_0 || first != z_mm.len() || first_tracklet != tracklets.len() {
             return Err(wrong_offsets());
         }
         Ok(results.into())
@@ -165,10 +198,13 @@ impl ResultColumns {
                 Flags(column) => array(slf, range, *column),
                 Counts(column) => array(slf, range, *column),
                 Numbers(column) | OptionalNumbers(column) => array(slf, range, *column),
+                Covariances(column) => borrowed(slf, |columns| column(&columns.results)[range.clone()].as_flattened()),
             };
             arrays.set_item(name, array?)?;
         }
         arrays.set_item("offsets", borrowed(slf, Self::offsets)?)?;
+        arrays.set_item("tracklets", borrowed(slf, Self::tracklet_bytes)?)?;
+        arrays.set_item("tracklet_offsets", borrowed(slf, Self::tracklet_offsets)?)?;
         Ok(arrays)
     }
 
@@ -184,6 +220,7 @@ impl ResultColumns {
                 Flags(column) => address(&self.results, range, *column),
                 Counts(column) => address(&self.results, range, *column),
                 Numbers(column) | OptionalNumbers(column) => address(&self.results, range, *column),
+                Covariances(column) => address(&self.results, range, *column),
             };
             addresses.set_item(name, address)?;
         }
@@ -204,7 +241,8 @@ impl ResultColumns {
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| {
             let file = File::create(&path).map_err(|error| file_error(&format!("{}: {error}", path.display())))?;
-            let mut writer = ParquetVertices::new(file, &path).map_err(IntoException::into_exception)?;
+            let columns = VertexColumns::of_results(&self.results);
+            let mut writer = ParquetVertices::new(file, &path, columns).map_err(IntoException::into_exception)?;
             self.iter().try_for_each(|roi| writer.write(roi)).map_err(IntoException::into_exception)?;
             writer.finish().map_err(IntoException::into_exception)?;
             Ok(())
@@ -214,11 +252,15 @@ impl ResultColumns {
 
 impl ResultColumns {
     fn of_rois(results: Arc<Results>, rois: Range<usize>) -> Self {
-        let offsets = &results.offsets()[rois.start..=rois.end];
-        let vertices = offsets[0]..offsets[rois.len()];
-        let rebased = || offsets.iter().map(|offset| offset - vertices.start).collect();
-        let rebased_offsets = (vertices.start > 0).then(rebased);
-        Self { results, rois, vertices, rebased_offsets }
+        let rebase = |offsets: &[usize]| {
+            let elements = offsets[0]..offsets[rois.len()];
+            let rebased = || offsets.iter().map(|offset| offset - elements.start).collect();
+            let rebased = (elements.start > 0).then(rebased);
+            (elements, rebased)
+        };
+        let (vertices, rebased_offsets) = rebase(&results.offsets()[rois.start..=rois.end]);
+        let (tracklets, rebased_tracklet_offsets) = rebase(&results.tracklet_offsets()[rois.start..=rois.end]);
+        Self { results, rois, vertices, rebased_offsets, tracklets, rebased_tracklet_offsets }
     }
 
     /// Returns the answers by RoI.
@@ -230,6 +272,16 @@ impl ResultColumns {
     pub(crate) fn offsets(&self) -> &[i64] {
         let own = || &self.results.offsets()[self.rois.start..=self.rois.end];
         bytemuck::cast_slice(self.rebased_offsets.as_deref().unwrap_or_else(own))
+    }
+
+    fn tracklet_bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.results.tracklets()[self.tracklets.clone()])
+    }
+
+    /// Returns the offsets of the RoIs' tracklets. The first is 0.
+    fn tracklet_offsets(&self) -> &[i64] {
+        let own = || &self.results.tracklet_offsets()[self.rois.start..=self.rois.end];
+        bytemuck::cast_slice(self.rebased_tracklet_offsets.as_deref().unwrap_or_else(own))
     }
 
     /// Returns the name of each column, the column, and which of its elements are of these RoIs.

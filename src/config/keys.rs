@@ -53,11 +53,13 @@ pub enum Group {
     Slices,
     /// Cuts on triplets.
     Triplets,
+    /// Tracklets and their vertices.
+    Tracklets,
 }
 
 impl Group {
     /// All groups, in the order of help and pages.
-    pub const ALL: [Self; 4] = [Self::Search, Self::Histogram, Self::Slices, Self::Triplets];
+    pub const ALL: [Self; 5] = [Self::Search, Self::Histogram, Self::Slices, Self::Triplets, Self::Tracklets];
 
     /// Returns the heading.
     pub fn as_str(self) -> &'static str {
@@ -66,6 +68,7 @@ impl Group {
             Self::Histogram => "Histogram and peaks",
             Self::Slices => "Slices and bending",
             Self::Triplets => "Triplets",
+            Self::Tracklets => "Tracklets",
         }
     }
 }

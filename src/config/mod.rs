@@ -17,7 +17,7 @@ pub use preset::Preset;
 #[cfg(feature = "serde")]
 pub use serde_form::ConfigChanges;
 pub use table::{
-    Config, DefaultWindow, Extrapolation, Fallback, Neighbours, PairWeight, Ranking, Significance, ZEstimate,
+    Config, DefaultWindow, Extrapolation, Fallback, Neighbours, PairWeight, Ranking, Significance, Tracklets, ZEstimate,
 };
 pub use value::Value;
 pub use words::Word;
@@ -206,6 +206,11 @@ impl Config {
     /// [`Config::MAX_BINS`] bins.
     pub fn validate_z_range(&self, eta: f64, z_range: Option<(f64, f64)>) -> Result<()> {
         self.z_bins(eta, z_range).map(|_| ())
+    }
+
+    /// Returns whether tracklets are searched.
+    pub fn takes_tracklets(&self) -> bool {
+        self.all_vertices || self.tracklets != Tracklets::Off
     }
 
     /// Entries that a peak needs. Pairs meet by chance, so one pair is no peak (reference program).

@@ -12,6 +12,8 @@ words! {
         ///
         /// Pixels and short strips.
         HardScatter = "hard-scatter",
+        /// For all vertices of an event, found from tracklets of pixels.
+        AllVertices = "all-vertices",
         /// The reference program's: bending neighbours, 3 inner layers, 0.2 mm bins, 1 vertex.
         Default = "default",
         /// Full scan in slices of 1 degree, 3 vertices.

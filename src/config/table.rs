@@ -104,6 +104,20 @@ words! {
 }
 
 words! {
+    /// The tracklets of pixels that are returned.
+    pub enum Tracklets for "tracklets" = Off {
+        /// None.
+        Off = "off",
+        /// Those of the first vertex: within 3 standard deviations and 0.1 mm of its z.
+        ///
+        /// They are the seeds of its tracks.
+        Window = "window",
+        /// Those of the whole range of z.
+        All = "all",
+    }
+}
+
+words! {
     /// The window of an RoI for which none is given.
     pub enum DefaultWindow for "phi_window" = FullScan {
         /// The full circle.
@@ -308,5 +322,19 @@ keys! {
         ///
         /// The difference must be below it.
         triplet_dp: f64 = 0.05, Real { low: 0.0, high: 1e6 }, in "rad"; Triplets
+
+        /// All vertices, found from tracklets, in place of the highest peaks of the histogram.
+        ///
+        /// The vertex of the hardest tracklets comes first. The keys of histogram, slices and
+        /// triplets have no effect, but the range of z has.
+        all_vertices: bool = false, Flag; Tracklets
+        /// Tracklets that are returned with the vertices.
+        ///
+        /// Where they are searched, vertices have x, y, a covariance and a sharper z.
+        tracklets: Tracklets = Tracklets::Off, Kind::Word(Tracklets::WORDS); Tracklets
+        /// Least transverse momentum of a tracklet.
+        tracklet_pt_gev: f64 = 0.4, Real { low: 0.05, high: 1e3 }, in "GeV"; Tracklets
+        /// Least significance of a vertex of tracklets.
+        tracklet_significance: f64 = 2.7, Real { low: 0.0, high: 1e9 }, in "sigma"; Tracklets
     }
 }

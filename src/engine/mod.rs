@@ -15,7 +15,6 @@ pub(crate) mod records;
 pub(crate) mod reference;
 #[cfg(feature = "gpu")]
 mod threads;
-#[cfg(any(test, feature = "internals"))]
 pub(crate) mod tracklets;
 #[cfg(test)]
 pub(crate) mod twin;

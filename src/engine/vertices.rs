@@ -127,7 +127,7 @@ impl Peak {
         let (z_mm, z_error_mm) = (mean.z_mm, mean.error_mm());
         let significance = background.and_then(|b| b.significance(config.significance, n, entries / tracks.entries));
         let background = background.map(|background| background.entries);
-        Vertex { z_mm, z_error_mm, weight: n, pairs, rank, significance, background }
+        Vertex { z_mm, z_error_mm, weight: n, pairs, rank, significance, background, ..Vertex::default() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use wasm_bindgen::prelude::*;
 use zfinder::{Results, RoiResult};
-use zfinder_io::{AnswerDigest, CSV_HEADER, write_csv, write_json_line};
+use zfinder_io::{AnswerDigest, VertexColumns, write_csv, write_json_line};
 
 use crate::exception;
 
@@ -30,8 +30,9 @@ impl Answers {
     /// # Errors
     /// A failed serialization.
     pub fn csv(&self) -> Result<String, JsError> {
-        let mut text = format!("{CSV_HEADER}\n").into_bytes();
-        self.results.iter().try_for_each(|result| write_csv(&mut text, result)).map_err(exception)?;
+        let columns = VertexColumns::of_results(&self.results);
+        let mut text = (columns.csv_header() + "\n").into_bytes();
+        self.results.iter().try_for_each(|result| write_csv(&mut text, result, columns)).map_err(exception)?;
         String::from_utf8(text).map_err(exception)
     }
 

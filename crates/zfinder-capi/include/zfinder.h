@@ -130,6 +130,37 @@ typedef struct zf_results {
   uint64_t id;
 } zf_results;
 
+// A short track of pixel spacepoints, fitted about the beam. It passes the distance rho from the
+// beam at the azimuth phi0 + curvature rho / 2 - d0 / rho and at z0 + cot_theta s, with the arc
+// length s = rho (1 + curvature^2 rho^2 / 24).
+typedef struct zf_tracklet {
+  // z at the beam [mm].
+  double z0_mm;
+  // Cotangent of the polar angle.
+  double cot_theta;
+  // Azimuth at the beam [rad].
+  double phi0;
+  // Curvature [1/mm], positive if the azimuth grows with rho.
+  double curvature;
+  // Transverse impact parameter [mm].
+  double d0_mm;
+  // Transverse momentum [GeV].
+  double pt_gev;
+  // Of the line in z.
+  double chi2;
+  // Covariance of z0 and cot_theta: (z0, z0), (z0, cot), (cot, cot).
+  double z_covariance[3];
+  // Covariance of phi0, curvature c and d0: (phi0, phi0), (phi0, c), (phi0, d0), (c, c),
+  // (c, d0), (d0, d0).
+  double bend_covariance[6];
+  // Its spacepoints, from the beam outwards: places in the RoI. The first `hit_count` are used.
+  uint32_t hits[6];
+  // Number of its spacepoints.
+  uint32_t hit_count;
+  // Its vertex: a place among the vertices of the RoI, or -1.
+  int32_t vertex;
+} zf_tracklet;
+
 // Columns of results: memory of the library, which the caller reads. `zf_columns_init()` sets the
 // size.
 //
@@ -173,6 +204,24 @@ typedef struct zf_columns {
   const double *background;
   // Pairs of each peak.
   const uint64_t *pairs;
+  // x of each vertex [mm]; NaN without tracklets.
+  const double *x_mm;
+  // y of each vertex [mm]; NaN without tracklets.
+  const double *y_mm;
+  // Six numbers for each vertex: the covariance xx, xy, xz, yy, yz, zz [mm^2]; NaN without
+  // tracklets.
+  const double *covariance_mm2;
+  // Number of tracklets of each vertex.
+  const uint64_t *tracklet_count;
+  // Sum of the squared transverse momenta of the tracklets of each vertex [GeV^2].
+  const double *sum_pt2_gev2;
+  // Number of tracklets of all RoIs together.
+  size_t tracklets;
+  // `rois + 1` numbers that ascend from 0 to `tracklets`: RoI i has the tracklets from
+  // `tracklet_offsets[i]` up to `tracklet_offsets[i + 1]`.
+  const size_t *tracklet_offsets;
+  // The tracklets, as the key `tracklets` of the configuration says.
+  const struct zf_tracklet *tracklet;
 } zf_columns;
 
 // Description of an RoI.

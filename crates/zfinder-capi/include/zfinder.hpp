@@ -138,6 +138,17 @@ class Results {
   Column<double> significance() const noexcept { return {columns_.significance, vertices()}; }
   Column<double> background() const noexcept { return {columns_.background, vertices()}; }
   Column<std::uint64_t> pairs() const noexcept { return {columns_.pairs, vertices()}; }
+  Column<double> x_mm() const noexcept { return {columns_.x_mm, vertices()}; }
+  Column<double> y_mm() const noexcept { return {columns_.y_mm, vertices()}; }
+  // Six elements a vertex: xx, xy, xz, yy, yz, zz.
+  Column<double> covariance_mm2() const noexcept { return {columns_.covariance_mm2, 6 * vertices()}; }
+  Column<std::uint64_t> tracklet_count() const noexcept { return {columns_.tracklet_count, vertices()}; }
+  Column<double> sum_pt2_gev2() const noexcept { return {columns_.sum_pt2_gev2, vertices()}; }
+  // RoI i has the tracklets from tracklet_offsets()[i] up to tracklet_offsets()[i + 1].
+  Column<std::size_t> tracklet_offsets() const noexcept {
+    return {columns_.tracklet_offsets, columns_.tracklet_offsets ? rois() + 1 : 0};
+  }
+  Column<zf_tracklet> tracklets() const noexcept { return {columns_.tracklet, columns_.tracklets}; }
   const zf_columns& columns() const noexcept { return columns_; }
 
  private:

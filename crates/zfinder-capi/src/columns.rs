@@ -26,5 +26,14 @@ pub(crate) fn borrow(results: &Results) -> zf_columns {
         significance: vertices.significance().as_ptr(),
         background: vertices.background().as_ptr(),
         pairs: vertices.pairs().as_ptr(),
+        x_mm: vertices.x_mm().as_ptr(),
+        y_mm: vertices.y_mm().as_ptr(),
+        covariance_mm2: vertices.covariance_mm2().as_flattened().as_ptr(),
+        tracklet_count: vertices.tracklet_count().as_ptr(),
+        sum_pt2_gev2: vertices.sum_pt2_gev2().as_ptr(),
+        tracklets: results.tracklets().len(),
+        tracklet_offsets: results.tracklet_offsets().as_ptr(),
+        // The same memory layout.
+        tracklet: results.tracklets().as_ptr().cast(),
     }
 }

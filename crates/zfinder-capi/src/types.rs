@@ -4,7 +4,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use zfinder::Status;
+use zfinder::{Status, Tracklet};
 
 /// Result of a call.
 #[repr(i32)]
@@ -186,6 +186,42 @@ pub struct zf_batch {
     pub roi: *const zf_roi,
 }
 
+/// A short track of pixel spacepoints, fitted about the beam. It passes the distance rho from the
+/// beam at the azimuth phi0 + curvature rho / 2 - d0 / rho and at z0 + cot_theta s, with the arc
+/// length s = rho (1 + curvature^2 rho^2 / 24).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct zf_tracklet {
+    /// z at the beam [mm].
+    pub z0_mm: f64,
+    /// Cotangent of the polar angle.
+    pub cot_theta: f64,
+    /// Azimuth at the beam [rad].
+    pub phi0: f64,
+    /// Curvature [1/mm], positive if the azimuth grows with rho.
+    pub curvature: f64,
+    /// Transverse impact parameter [mm].
+    pub d0_mm: f64,
+    /// Transverse momentum [GeV].
+    pub pt_gev: f64,
+    /// Of the line in z.
+    pub chi2: f64,
+    /// Covariance of z0 and cot_theta: (z0, z0), (z0, cot), (cot, cot).
+    pub z_covariance: [f64; 3],
+    /// Covariance of phi0, curvature c and d0: (phi0, phi0), (phi0, c), (phi0, d0), (c, c),
+    /// (c, d0), (d0, d0).
+    pub bend_covariance: [f64; 6],
+    /// Its spacepoints, from the beam outwards: places in the RoI. The first `hit_count` are used.
+    pub hits: [u32; 6],
+    /// Number of its spacepoints.
+    pub hit_count: u32,
+    /// Its vertex: a place among the vertices of the RoI, or -1.
+    pub vertex: i32,
+}
+
+// The columns borrow tracklets of the library.
+const _: () = assert!(size_of::<zf_tracklet>() == size_of::<Tracklet>() && Tracklet::MOST_HITS == 6);
+
 /// Handle of results. 0 is no results. Numbers are never used again.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -239,4 +275,22 @@ pub struct zf_columns {
     pub background: *const f64,
     /// Pairs of each peak.
     pub pairs: *const u64,
+    /// x of each vertex [mm]; NaN without tracklets.
+    pub x_mm: *const f64,
+    /// y of each vertex [mm]; NaN without tracklets.
+    pub y_mm: *const f64,
+    /// Six numbers for each vertex: the covariance xx, xy, xz, yy, yz, zz [mm^2]; NaN without
+    /// tracklets.
+    pub covariance_mm2: *const f64,
+    /// Number of tracklets of each vertex.
+    pub tracklet_count: *const u64,
+    /// Sum of the squared transverse momenta of the tracklets of each vertex [GeV^2].
+    pub sum_pt2_gev2: *const f64,
+    /// Number of tracklets of all RoIs together.
+    pub tracklets: usize,
+    /// `rois + 1` numbers that ascend from 0 to `tracklets`: RoI i has the tracklets from
+    /// `tracklet_offsets[i]` up to `tracklet_offsets[i + 1]`.
+    pub tracklet_offsets: *const usize,
+    /// The tracklets, as the key `tracklets` of the configuration says.
+    pub tracklet: *const zf_tracklet,
 }

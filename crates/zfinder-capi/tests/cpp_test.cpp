@@ -29,6 +29,17 @@ static bool equal(zf::Column<T> all, std::size_t first, zf::Column<T> part) {
          (first + part.size() <= all.size() && std::memcmp(&all[first], part.data(), part.size() * sizeof(T)) == 0);
 }
 
+// Returns whether `part` has the tracklets of `all` from the RoI `roi`.
+static bool has_tracklets(const zf::Results& all, std::size_t roi, const zf::Results& part) {
+  const std::size_t first = all.tracklet_offsets()[roi];
+  for (std::size_t i = 0; i <= part.rois(); i++) {
+    if (part.tracklet_offsets()[i] != all.tracklet_offsets()[roi + i] - first) {
+      return false;
+    }
+  }
+  return equal(all.tracklets(), first, part.tracklets());
+}
+
 // Returns whether `part` has the answers of `all` from the RoI `roi`.
 static bool is_part(const zf::Results& all, std::size_t roi, const zf::Results& part) {
   const std::size_t first = all.offsets()[roi];
@@ -43,7 +54,11 @@ static bool is_part(const zf::Results& all, std::size_t roi, const zf::Results& 
          equal(all.outside_window(), roi, part.outside_window()) && equal(all.z_mm(), first, part.z_mm()) &&
          equal(all.z_error_mm(), first, part.z_error_mm()) && equal(all.weight(), first, part.weight()) &&
          equal(all.rank(), first, part.rank()) && equal(all.significance(), first, part.significance()) &&
-         equal(all.background(), first, part.background()) && equal(all.pairs(), first, part.pairs());
+         equal(all.background(), first, part.background()) && equal(all.pairs(), first, part.pairs()) &&
+         equal(all.x_mm(), first, part.x_mm()) && equal(all.y_mm(), first, part.y_mm()) &&
+         equal(all.covariance_mm2(), 6 * first, part.covariance_mm2()) &&
+         equal(all.tracklet_count(), first, part.tracklet_count()) &&
+         equal(all.sum_pt2_gev2(), first, part.sum_pt2_gev2()) && has_tracklets(all, roi, part);
 }
 
 // Returns whether `one` is the answer to the RoI `roi` of `all`.

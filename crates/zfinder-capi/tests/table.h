@@ -95,6 +95,41 @@ static void print_number(const char *name, double number) {
   }
 }
 
+static void print_tracklets(const zf_tracklet *first, const zf_tracklet *end) {
+  static const char *const of_z[] = {"cov_z0_z0", "cov_z0_cot", "cov_cot_cot"};
+  static const char *const of_bend[] = {"cov_phi0_phi0",           "cov_phi0_curvature", "cov_phi0_d0",
+                                        "cov_curvature_curvature", "cov_curvature_d0",   "cov_d0_d0"};
+  printf(",\"tracklets\":[");
+  for (const zf_tracklet *t = first; t < end; t++) {
+    printf("%s{\"vertex\":", t > first ? "," : "");
+    if (t->vertex < 0) {
+      printf("null");
+    } else {
+      printf("%d", (int)t->vertex);
+    }
+    printf(",\"hits\":[");
+    for (uint32_t i = 0; i < t->hit_count; i++) {
+      printf("%s%lu", i > 0 ? "," : "", (unsigned long)t->hits[i]);
+    }
+    printf("]");
+    print_number("z0_mm", t->z0_mm);
+    print_number("cot_theta", t->cot_theta);
+    print_number("phi0", t->phi0);
+    print_number("curvature", t->curvature);
+    print_number("d0_mm", t->d0_mm);
+    print_number("pt_gev", t->pt_gev);
+    print_number("chi2", t->chi2);
+    for (size_t i = 0; i < 3; i++) {
+      print_number(of_z[i], t->z_covariance[i]);
+    }
+    for (size_t i = 0; i < 6; i++) {
+      print_number(of_bend[i], t->bend_covariance[i]);
+    }
+    printf("}");
+  }
+  printf("]");
+}
+
 /* Prints a line of JSON for each RoI, as the command does. */
 static void print_results(const zf_columns *c) {
   for (size_t i = 0; i < c->rois; i++) {
@@ -110,9 +145,24 @@ static void print_results(const zf_columns *c) {
       print_number("rank", c->rank[j]);
       print_number("significance", c->significance[j]);
       print_number("background", c->background[j]);
+      if (!isnan(c->x_mm[j])) {
+        static const char *const names[] = {"cov_xx_mm2", "cov_xy_mm2", "cov_xz_mm2",
+                                            "cov_yy_mm2", "cov_yz_mm2", "cov_zz_mm2"};
+        printf(",\"tracklet_count\":%llu", (unsigned long long)c->tracklet_count[j]);
+        print_number("x_mm", c->x_mm[j]);
+        print_number("y_mm", c->y_mm[j]);
+        print_number("sum_pt2_gev2", c->sum_pt2_gev2[j]);
+        for (size_t k = 0; k < 6; k++) {
+          print_number(names[k], c->covariance_mm2[6 * j + k]);
+        }
+      }
       printf("}");
     }
-    printf("]}\n");
+    printf("]");
+    if (c->tracklet_offsets[i] < c->tracklet_offsets[i + 1]) {
+      print_tracklets(c->tracklet + c->tracklet_offsets[i], c->tracklet + c->tracklet_offsets[i + 1]);
+    }
+    printf("}\n");
   }
 }
 

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use zfinder::config::Tracklets;
 use zfinder::{Results, RoiBatch, ZFinder};
-use zfinder_io::{AnswerDigest, Provenance, TruthTable};
+use zfinder_io::{AnswerDigest, Provenance, TruthTable, VertexColumns};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
 
@@ -19,6 +20,7 @@ use super::outside_range::RoisWithoutPeak;
 use super::search::{ProgressOptions, headline, search};
 use super::shard::{ShardOption, shard};
 use super::table::Score;
+use super::tracklet_file::TrackletFile;
 use command_host::Failure;
 use command_host::note;
 
@@ -69,6 +71,10 @@ pub(super) struct Find {
     /// before it
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Write tracklets to this file, .csv or .parquet: a row for each, with the numbers of its
+    /// spacepoints and of its vertex. Without --tracklets, those of the whole range of z
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    tracklets_file: Option<PathBuf>,
     /// Draw the z histograms of the first RoIs below the table, default 5: the height of a column
     /// is the largest sum of three of its bins; found vertices, the true hard scatter and true
     /// pile-up are marked. Computed by the reference engine
@@ -93,6 +99,7 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder find --peaks 5 data/tt14_mu46 --show
   zfinder find --detector generic --rois data/rois/rois.csv data/rois/spacepoints.csv -o vertices.csv
   zfinder find --detector generic --objects electrons.csv events -o vertices.csv
+  zfinder find --preset all-vertices data/tt14_mu46 --tracklets-file tracklets.parquet
   zfinder find --config my.toml --print-config
   zcat big.csv.gz | zfinder find - --format csv > vertices.csv
   zfinder find --follow --format csv - < pipe
@@ -118,6 +125,12 @@ impl Find {
             Some(preset) => self.config.config_or(preset)?,
             None => self.config.config()?,
         };
+        if let Some(path) = &self.tracklets_file {
+            TrackletFile::check_name(path)?;
+            if config.tracklets == Tracklets::Off {
+                config.tracklets = Tracklets::All;
+            }
+        }
         if self.config.print_config {
             return self.config.print(&config);
         }
@@ -130,7 +143,8 @@ impl Find {
         let selection = self.input.selection([&config], self.config.beam_spot_events().is_some())?;
         let truth = self.input.truth(&self.paths, &inputs.files)?;
         let provenance_file = output::provenance_file(self.output.as_deref(), format);
-        let outputs = self.output.as_deref().into_iter().chain(provenance_file.as_deref());
+        let outputs = [self.output.as_deref(), provenance_file.as_deref(), self.tracklets_file.as_deref()];
+        let outputs = outputs.into_iter().flatten();
         self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), outputs)?;
         let options = self.input.read_options(on_error);
         let shard = self.shard.as_ref().map(|option| option.shard).unwrap_or_default();
@@ -147,7 +161,10 @@ impl Find {
         }
         let mut provenance = Provenance::new(&finder);
         provenance.beam_spot = beam.and_then(|beam| serde_json::to_value(beam).ok());
-        let mut output = AnswerFile::open(self.output.as_deref(), format, truth.as_ref(), &provenance)?;
+        let formatted = (format, VertexColumns::of_config(finder.config()));
+        let mut output = AnswerFile::open(self.output.as_deref(), formatted, truth.as_ref(), &provenance)?;
+        let mut tracklets =
+            self.tracklets_file.as_deref().map(|path| TrackletFile::open(path, shard.index() == 0)).transpose()?;
         if shard.index() > 0 {
             output.continue_csv();
         }
@@ -156,6 +173,7 @@ impl Find {
         let mut summary = Summary { left_to_show: self.show.unwrap_or(0), digest, ..Summary::default() };
         let answer = |batch: &RoiBatch, results: &Results| {
             summary.add(&finder, truth.as_ref(), batch, results)?;
+            tracklets.iter_mut().try_for_each(|tracklets| tracklets.results(results))?;
             output.results(results)
         };
         let searched = match self.follow {
@@ -165,11 +183,12 @@ impl Find {
         let totals = match searched {
             Ok(totals) => totals,
             Err(failure) => {
+                tracklets.map_or(Ok(()), TrackletFile::finish)?;
                 output.finish_early()?;
                 return Err(failure);
             }
         };
-        let score = truth.as_ref().map(|_| summary.score.summary(finder.config().peaks));
+        let score = truth.as_ref().map(|_| summary.score.summary(finder.config()));
         // In a table the score is the last line of the output.
         let (closing, noted) = if format == Format::Table { (score, None) } else { (None, score) };
         summary.drawings.iter().chain(&closing).try_for_each(|text| output.closing(text))?;
@@ -177,6 +196,7 @@ impl Find {
             output.digest(digest)?;
         }
         output.finish()?;
+        tracklets.map_or(Ok(()), TrackletFile::finish)?;
         if let Some(digest) = &summary.digest {
             note(&format!("{digest} of {} RoIs", digest.rois()));
         }

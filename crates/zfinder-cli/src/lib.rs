@@ -29,6 +29,7 @@ mod serve;
 mod shard;
 mod simulate;
 mod table;
+mod tracklet_file;
 mod verify;
 
 use std::ffi::OsString;

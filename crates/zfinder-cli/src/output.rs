@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use command_host::{Failure, Output, file_of, note, write_file, write_json};
 use zfinder::Results;
-use zfinder_io::{AnswerDigest, CSV_HEADER, ParquetVertices, Provenance, TruthTable, write_csv, write_json_line};
+use zfinder_io::{AnswerDigest, ParquetVertices, Provenance, TruthTable, VertexColumns, write_csv, write_json_line};
 
 use crate::failure::unwritten;
 use crate::search::counted;
@@ -20,7 +20,7 @@ pub(super) enum Format {
     /// Table for people, with true vertices if there is truth
     Table,
     /// event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background,rank,fallback:
-    /// a row for every vertex
+    /// a row for every vertex. With tracklets, x, y and the covariance follow
     Csv,
     /// JSON lines: an object with the provenance of the answers, then one for every RoI
     Json,
@@ -64,6 +64,7 @@ enum Answers<'a> {
 struct Text<'a> {
     target: Output,
     format: Format,
+    columns: VertexColumns,
     truth: Option<&'a TruthTable>,
     provenance: &'a Provenance,
     begun: bool,
@@ -91,11 +92,11 @@ pub(super) struct AnswerFile<'a> {
 impl<'a> AnswerFile<'a> {
     pub(super) fn open(
         path: Option<&Path>,
-        format: Format,
+        (format, columns): (Format, VertexColumns),
         truth: Option<&'a TruthTable>,
         provenance: &'a Provenance,
     ) -> Result<Self, Failure> {
-        let answers = Answers::open(path, format, truth, provenance)?;
+        let answers = Answers::open(path, (format, columns), truth, provenance)?;
         let provenance_file = provenance_file(path, format);
         Ok(Self { answers, provenance, provenance_file, written: 0, is_broken: false })
     }
@@ -153,7 +154,7 @@ impl<'a> AnswerFile<'a> {
 impl<'a> Answers<'a> {
     fn open(
         path: Option<&Path>,
-        format: Format,
+        (format, columns): (Format, VertexColumns),
         truth: Option<&'a TruthTable>,
         provenance: &'a Provenance,
     ) -> Result<Self, Failure> {
@@ -165,10 +166,10 @@ impl<'a> Answers<'a> {
         }
         let target = Output::open(path, PROGRAM)?;
         if format != Format::Parquet {
-            return Ok(Self::Text(Text { target, format, truth, provenance, begun: false }));
+            return Ok(Self::Text(Text { target, format, columns, truth, provenance, begun: false }));
         }
         let name = target.name().to_owned();
-        let mut file = ParquetVertices::new(target, name.as_ref()).map_err(unwritten)?;
+        let mut file = ParquetVertices::new(target, name.as_ref(), columns).map_err(unwritten)?;
         file.add_provenance(provenance);
         Ok(Self::Parquet(Box::new(file), name))
     }
@@ -212,9 +213,10 @@ impl Text<'_> {
             return Ok(());
         }
         let (format, truth, provenance) = (self.format, self.truth.is_some(), self.provenance);
+        let columns = self.columns;
         self.target.write(|mut out| match format {
             Format::Table => table::header(out, truth),
-            Format::Csv => writeln!(out, "{CSV_HEADER}"),
+            Format::Csv => writeln!(out, "{}", columns.csv_header()),
             Format::Json => provenance.write_json_line(&mut out),
             Format::Parquet => Ok(()),
         })
@@ -222,12 +224,12 @@ impl Text<'_> {
 
     fn results(&mut self, results: &Results) -> Result<(), Failure> {
         self.begin()?;
-        let (format, truth) = (self.format, self.truth);
+        let (format, columns, truth) = (self.format, self.columns, self.truth);
         self.target.write(|mut out| {
             for result in results {
                 match format {
                     Format::Table => table::rows(out, truth, result)?,
-                    Format::Csv => write_csv(&mut out, result)?,
+                    Format::Csv => write_csv(&mut out, result, columns)?,
                     Format::Json | Format::Parquet => write_json_line(&mut out, result)?,
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use zfinder::RoiResult;
+use zfinder::{Config, RoiResult};
 use zfinder_io::TruthTable;
 use zfinder_study::evaluate::WITHIN_MM;
 
@@ -30,7 +30,7 @@ impl Score {
         self.any += u64::from(result.vertices().iter().any(near));
     }
 
-    pub(super) fn summary(&self, peaks: u32) -> String {
+    pub(super) fn summary(&self, config: &Config) -> String {
         let percent = |n: u64| 100.0 * n as f64 / self.rois.max(1) as f64;
         let mut text = format!(
             "{} RoI{} with truth: first vertex within {WITHIN_MM} mm of the true hard scatter in {} ({:.1} %)",
@@ -39,8 +39,13 @@ impl Score {
             self.first,
             percent(self.first),
         );
-        if peaks > 1 {
-            text.push_str(&format!(", any of at most {peaks} in {} ({:.1} %)", self.any, percent(self.any)));
+        let others = match (config.all_vertices, config.peaks) {
+            (true, _) => Some("any".to_owned()),
+            (false, 1) => None,
+            (false, peaks) => Some(format!("any of at most {peaks}")),
+        };
+        if let Some(others) = others {
+            text.push_str(&format!(", {others} in {} ({:.1} %)", self.any, percent(self.any)));
         }
         if self.without_truth > 0 {
             text.push_str(&format!("; {} without truth", self.without_truth));
@@ -80,6 +85,8 @@ pub(super) fn rows(out: &mut dyn Write, truth: Option<&TruthTable>, result: RoiR
             }
         }
         match vertex {
+            // A sum of probabilities has many digits.
+            Some(vertex) if vertex.weight.fract() != 0.0 => write!(out, " {:>8.1}", vertex.weight)?,
             Some(vertex) => write!(out, " {:>8}", vertex.weight)?,
             None => write!(out, " {:>8}", "-")?,
         }

@@ -6,13 +6,19 @@ use sha2::{Digest, Sha256};
 use zfinder::RoiResult;
 use zfinder::results::RoiSummary;
 
+use crate::answer_columns::FITTED;
+
 /// A digest of answers. It depends neither on the order of answers nor on the size of batches.
 ///
 /// An answer is encoded as bytes, in little-endian order: event and RoI (u64 each), the status
 /// ([`Status::as_str`]) and a zero byte, then spacepoints, spacepoints outside, vertices and 1 for
 /// an answer of the fallback (u64 each). Each vertex adds the bits of z, its error, the weight and
 /// the rank (f64 each), and the pairs (u64). Significance and background follow, each as a byte 1
-/// and the bits, or a byte 0. The digest is the SHA-256 of the number of RoIs (u64) and of the sum,
+/// and the bits, or a byte 0. A vertex that tracklets were fitted to adds the bits of x, y, the six
+/// covariances and the sum of pT^2, and the number of tracklets. If there are tracklets, their number
+/// follows, and for each the bits of its 16 numbers in the order of
+/// [`tracklet_csv_header`](crate::tracklet_csv_header), its vertex (i64, -1 without one), the number
+/// of its spacepoints and their places (u64 each). The digest is the SHA-256 of the number of RoIs (u64) and of the sum,
 /// modulo 2^256, of the SHA-256 of these bytes, both little-endian.
 ///
 /// [`Status::as_str`]: zfinder::Status::as_str
@@ -92,6 +98,22 @@ fn bytes_of(result: RoiResult<'_>) -> Vec<u8> {
             bytes.push(u8::from(number.is_some()));
             bytes.extend(number.iter().flat_map(|number| number.to_bits().to_le_bytes()));
         }
+        if vertex.x_mm.is_some() {
+            let numbers = FITTED.iter().filter_map(|(_, number)| number(&vertex));
+            bytes.extend(numbers.flat_map(|number| number.to_bits().to_le_bytes()));
+            bytes.extend(vertex.tracklet_count.to_le_bytes());
+        }
+    }
+    let tracklets = result.tracklets();
+    if !tracklets.is_empty() {
+        bytes.extend((tracklets.len() as u64).to_le_bytes());
+    }
+    for tracklet in tracklets {
+        bytes.extend(tracklet.numbers().iter().flat_map(|number| number.to_bits().to_le_bytes()));
+        bytes.extend(tracklet.vertex().map_or(-1, |vertex| vertex as i64).to_le_bytes());
+        let hits = tracklet.hits();
+        bytes.extend((hits.len() as u64).to_le_bytes());
+        bytes.extend(hits.iter().flat_map(|&hit| u64::from(hit).to_le_bytes()));
     }
     bytes
 }

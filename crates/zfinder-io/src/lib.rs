@@ -63,13 +63,14 @@
 //! - `place`: the layer of a spacepoint, from the address in its file.
 //! - `rois`, `objects`, `regions`, `shard`: the RoIs and events that are searched.
 //! - `truth_vertex`, `truth`, `answers`: true vertices, and answers of earlier searches.
-//! - `write`, `csv_writer`, `spacepoint_writer`: answers and spacepoints as text, and their trait.
+//! - `answer_columns`, `write`, `csv_writer`, `spacepoint_writer`: answers and spacepoints as text, and their trait.
 //! - `toml`: configurations and detectors; `provenance`, `digest`: the origin of answers.
 //! - `error`: failures, with file, row and column.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
+mod answer_columns;
 mod answers;
 mod colliderml;
 #[cfg(any(feature = "parquet", feature = "root"))]
@@ -106,6 +107,7 @@ mod truth;
 mod truth_vertex;
 mod write;
 
+pub use answer_columns::{VertexColumns, tracklet_csv_header, write_tracklets_csv};
 pub use answers::read_answers;
 pub use colliderml::is_colliderml;
 pub use csv_writer::{CsvWriter, EventFiles};
@@ -117,7 +119,7 @@ pub use inputs::{Inputs, inputs};
 pub use memory::MemoryFile;
 pub use objects::ObjectTable;
 #[cfg(feature = "parquet")]
-pub use parquet::{ParquetSpacepoints, ParquetVertices};
+pub use parquet::{ParquetSpacepoints, ParquetTracklets, ParquetVertices};
 pub use provenance::Provenance;
 pub use reader::SpacepointReader;
 pub use regions::Regions;

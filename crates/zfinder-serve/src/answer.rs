@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use zfinder::Results;
+use zfinder::{Results, Tracklet};
 
 use crate::refusal::Refusal;
 use crate::schema::OUTPUTS;
@@ -46,7 +46,9 @@ impl OutputSelection {
             let output = &OUTPUTS[place];
             let data = column(output.name, results, rois.clone());
             let elements = data.len() / output.datatype.size();
-            Tensor { name: output.name.to_owned(), datatype: output.datatype, shape: vec![elements as i64], data }
+            let row: i64 = output.shape[1..].iter().product();
+            let shape = [&[elements as i64 / row][..], &output.shape[1..]].concat();
+            Tensor { name: output.name.to_owned(), datatype: output.datatype, shape, data }
         };
         self.0.iter().map(tensor).collect()
     }
@@ -56,7 +58,20 @@ impl OutputSelection {
 fn column(name: &str, results: &Arc<Results>, rois: Range<usize>) -> Bytes {
     let offsets = &results.offsets()[rois.start..=rois.end];
     let vertices = offsets[0]..offsets[rois.len()];
+    let tracklets = || {
+        let offsets = &results.tracklet_offsets()[rois.start..=rois.end];
+        &results.tracklets()[offsets[0]..offsets[rois.len()]]
+    };
     match name {
+        "TRACKLET_COUNTS" => {
+            let offsets = &results.tracklet_offsets()[rois.start..=rois.end];
+            bytes_of(offsets.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect::<Vec<_>>())
+        }
+        "TRACKLET_VERTEX" => {
+            bytes_of(tracklets().iter().map(|of| of.vertex().map_or(-1, |vertex| vertex as i32)).collect::<Vec<_>>())
+        }
+        "TRACKLET_HITS" => bytes_of(tracklets().iter().flat_map(hits).collect::<Vec<_>>()),
+        "TRACKLET_PARAMETERS" => bytes_of(tracklets().iter().flat_map(Tracklet::numbers).collect::<Vec<_>>()),
         "COUNTS" => bytes_of(offsets.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect::<Vec<_>>()),
         "STATUS" => share(results, rois, Results::status_codes),
         "FALLBACK" => share::<u8>(results, rois, |results| bytemuck::cast_slice(results.is_fallback())),
@@ -68,8 +83,21 @@ fn column(name: &str, results: &Arc<Results>, rois: Range<usize>) -> Bytes {
         "RANK" => share(results, vertices, |results| results.vertices().rank()),
         "SIGNIFICANCE" => share(results, vertices, |results| results.vertices().significance()),
         "BACKGROUND" => share(results, vertices, |results| results.vertices().background()),
+        "VERTEX_X" => share(results, vertices, |results| results.vertices().x_mm()),
+        "VERTEX_Y" => share(results, vertices, |results| results.vertices().y_mm()),
+        "COVARIANCE" => {
+            let numbers = 6 * vertices.start..6 * vertices.end;
+            share(results, numbers, |results| results.vertices().covariance_mm2().as_flattened())
+        }
+        "VERTEX_TRACKLETS" => share(results, vertices, |results| results.vertices().tracklet_count()),
+        "SUM_PT2" => share(results, vertices, |results| results.vertices().sum_pt2_gev2()),
         _ => share(results, vertices, |results| results.vertices().pairs()),
     }
+}
+
+/// Returns the places of a tracklet's spacepoints, -1 for none.
+fn hits(tracklet: &Tracklet) -> [i32; Tracklet::MOST_HITS] {
+    std::array::from_fn(|i| tracklet.hits().get(i).map_or(-1, |hit| hit.cast_signed()))
 }
 
 /// A column that keeps its results.

@@ -34,8 +34,9 @@ pub(crate) const INPUTS: [TensorSchema; 11] = [
     tensor("Z_RANGE", DataType::Fp32, &[-1, 2], true),
 ];
 
-/// The outputs: first those with one element an RoI, then those with one element a vertex.
-pub(crate) const OUTPUTS: [TensorSchema; 12] = [
+/// The outputs: those with one element an RoI, those with one element or row a vertex, then those of
+/// tracklets.
+pub(crate) const OUTPUTS: [TensorSchema; 21] = [
     tensor("COUNTS", DataType::Uint32, &[-1], false),
     tensor("STATUS", DataType::Uint8, &[-1], false),
     tensor("FALLBACK", DataType::Bool, &[-1], false),
@@ -48,6 +49,15 @@ pub(crate) const OUTPUTS: [TensorSchema; 12] = [
     tensor("SIGNIFICANCE", DataType::Fp64, &[-1], false),
     tensor("BACKGROUND", DataType::Fp64, &[-1], false),
     tensor("PAIRS", DataType::Uint64, &[-1], false),
+    tensor("VERTEX_X", DataType::Fp64, &[-1], false),
+    tensor("VERTEX_Y", DataType::Fp64, &[-1], false),
+    tensor("COVARIANCE", DataType::Fp64, &[-1, 6], false),
+    tensor("VERTEX_TRACKLETS", DataType::Uint64, &[-1], false),
+    tensor("SUM_PT2", DataType::Fp64, &[-1], false),
+    tensor("TRACKLET_COUNTS", DataType::Uint32, &[-1], false),
+    tensor("TRACKLET_VERTEX", DataType::Int32, &[-1], false),
+    tensor("TRACKLET_HITS", DataType::Int32, &[-1, 6], false),
+    tensor("TRACKLET_PARAMETERS", DataType::Fp64, &[-1, 16], false),
 ];
 
 /// The meaning of the tensors, for a model's configuration.
@@ -58,7 +68,13 @@ POINTS: the same in 64 bits: layer (6 bits, lowest), phi (20), rho (18), z (20).
 PHI_WINDOW [rad], Z_RANGE [mm]: lower and upper edge of each RoI; NaN, NaN is the configuration's. \
 ETA: pseudorapidity of each RoI. \
 COUNTS: vertices of each RoI; outputs of vertices hold those of RoI 0, then those of RoI 1, and so on, the best first. \
-Z, Z_ERROR, SIGNIFICANCE, BACKGROUND, WEIGHT, RANK, PAIRS: one element a vertex; NaN is unknown.";
+Z, Z_ERROR, SIGNIFICANCE, BACKGROUND, WEIGHT, RANK, PAIRS: one element a vertex; NaN is unknown. \
+VERTEX_X, VERTEX_Y [mm], COVARIANCE (xx, xy, xz, yy, yz, zz [mm^2]), VERTEX_TRACKLETS, SUM_PT2 [GeV^2]: of vertices of \
+tracklets. \
+TRACKLET_COUNTS: tracklets of each RoI; TRACKLET_VERTEX: place among the RoI's vertices or -1; TRACKLET_HITS: places of \
+spacepoints in the RoI, -1 for none; TRACKLET_PARAMETERS: z0 [mm], cot(theta), phi0 [rad], curvature c [1/mm], d0 [mm], \
+pT [GeV], chi2, and the covariances (z0, z0), (z0, cot), (cot, cot), (phi0, phi0), (phi0, c), (phi0, d0), (c, c), (c, d0), \
+(d0, d0).";
 
 /// Refuses parameters that look like an event number, which no other code would read. Other unknown
 /// parameters belong to other servers of the protocol, and are ignored as the protocol asks.

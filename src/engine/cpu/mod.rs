@@ -14,7 +14,6 @@ pub(crate) mod sum_histos;
 #[cfg(test)]
 mod tests;
 mod thirds;
-#[cfg(any(test, feature = "internals"))]
 pub(crate) mod tracklets;
 
 use std::num::NonZeroUsize;
@@ -25,16 +24,19 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::batch_view::BatchView;
-use crate::config::PairWeight;
+use crate::config::{PairWeight, Tracklets};
 use crate::engine::cpu::find_peaks::PeakBuffers;
 use crate::engine::cpu::find_z::FindZBuffers;
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
+use crate::engine::cpu::tracklets::TrackletBuffers;
 use crate::engine::encoding::{Compact, Encode, Lossless};
 use crate::engine::histogram::{CompareExchange, FixedPoint, HistogramPair, MAX_COUNT};
 use crate::engine::plan::{PackSummary, RoiPlan, Search};
 use crate::engine::real::Real;
 use crate::engine::records::Peak;
+use crate::engine::tracklets::answer::TrackletAnswer;
+use crate::engine::tracklets::search::TrackletSearch;
 use crate::engine::vertices::VertexBuilder;
 use crate::error::{Error, Result};
 use crate::options::{Encoding, EngineOptions, Precision};
@@ -57,6 +59,8 @@ pub(crate) struct CpuEngine {
     search: Search,
     accumulate: Accumulate,
     compact: Option<Compact>,
+    /// Searches for tracklets, if the configuration asks for them.
+    tracklets: Option<TrackletSearch>,
     memory: WorkspacesByPrecision,
     threads: Threads,
     /// Calls in progress.
@@ -118,7 +122,10 @@ impl CpuEngine {
                 Threads::Own(pool.map_err(|error| Error::Thread(std::io::Error::other(error)))?)
             }
         };
+        let tracklets = search.config.takes_tracklets();
+        let tracklets = tracklets.then(|| TrackletSearch::new(&search.config, &search.detector));
         Ok(Self {
+            tracklets,
             search,
             accumulate: options.thesis.accumulate,
             compact,
@@ -242,6 +249,10 @@ impl CpuEngine {
         results: &mut Results,
     ) -> Result<()> {
         let plan = step!("plan", self.search.plan(roi))?;
+        if let Some(tracklets) = self.tracklets.as_ref().filter(|_| self.search.config.all_vertices) {
+            self.find_all_vertices(tracklets, &plan, roi, workspace, results);
+            return Ok(());
+        }
         let packed = step!("pack", self.pack::<R>(&plan, roi, &mut workspace.spacepoints));
         if packed.kept == 0 || plan.is_too_much() {
             plan.report(packed, &[], packed.kept > 0, results);
@@ -255,9 +266,64 @@ impl CpuEngine {
             _ => self.in_pool(|| self.search_roi(&plan, helpers, workspace, |peak| builder.take(peak))),
         };
         builder.finish();
-        plan.report(packed, &vertices, too_many, results);
+        let mut tracklets_too_many = false;
+        if let Some(tracklets) = self.tracklets.as_ref().filter(|_| !too_many) {
+            tracklets_too_many = self.refine(tracklets, &plan, roi, workspace, &mut vertices);
+        }
+        plan.report(packed, &vertices, too_many || tracklets_too_many, results);
+        if self.tracklets.is_some() && !too_many && !tracklets_too_many {
+            results.push_tracklets(workspace.answer.tracklets.iter().copied());
+        }
         workspace.vertices = vertices;
         Ok(())
+    }
+
+    /// Finds the vertices of all tracklets.
+    fn find_all_vertices<R: Lanes>(
+        &self,
+        tracklets: &TrackletSearch,
+        plan: &RoiPlan,
+        roi: RoiView<'_>,
+        workspace: &mut Workspace<R>,
+        results: &mut Results,
+    ) {
+        let Workspace { tracklets: buffers, answer, .. } = workspace;
+        let packed = step!("hits", buffers.hits.fill(tracklets, &self.search, plan, roi));
+        answer.clear();
+        let too_many = packed.kept > 0 && !packed.bad && buffers.find(tracklets, plan.z_range());
+        if !packed.bad && !too_many {
+            answer.take_all(&self.search.config, buffers.found());
+        }
+        plan.report(packed, &answer.vertices, too_many, results);
+        results.push_tracklets(answer.tracklets.iter().copied());
+    }
+
+    /// Refines the vertices of peaks by tracklets of the whole range of z, or near each vertex.
+    /// Returns whether there are too many.
+    fn refine<R: Lanes>(
+        &self,
+        tracklets: &TrackletSearch,
+        plan: &RoiPlan,
+        roi: RoiView<'_>,
+        workspace: &mut Workspace<R>,
+        vertices: &mut [Vertex],
+    ) -> bool {
+        let Workspace { tracklets: buffers, answer, .. } = workspace;
+        let config = &self.search.config;
+        answer.clear();
+        step!("hits", buffers.hits.fill(tracklets, &self.search, plan, roi));
+        if config.tracklets == Tracklets::All {
+            let too_many = buffers.find(tracklets, plan.z_range());
+            answer.refine(config, vertices, 0, buffers.found());
+            return too_many;
+        }
+        for place in 0..vertices.len() {
+            if buffers.find(tracklets, TrackletAnswer::z_range_near(vertices[place].z_mm)) {
+                return true;
+            }
+            answer.refine(config, &mut vertices[place..=place], place, buffers.found());
+        }
+        false
     }
 
     /// Encodes the spacepoints of an RoI as a GPU gets them, and decodes them.
@@ -357,6 +423,8 @@ pub(crate) struct Workspace<R: Real> {
     pub(crate) total: HistogramPair,
     pub(crate) find_peaks: PeakBuffers,
     pub(crate) vertices: Vec<Vertex>,
+    tracklets: TrackletBuffers<R>,
+    answer: TrackletAnswer,
 }
 
 impl<R: Real> Default for Workspace<R> {
@@ -368,6 +436,8 @@ impl<R: Real> Default for Workspace<R> {
             total: HistogramPair::new(0, 0),
             find_peaks: PeakBuffers::default(),
             vertices: Vec::new(),
+            tracklets: TrackletBuffers::default(),
+            answer: TrackletAnswer::default(),
         }
     }
 }

@@ -78,11 +78,16 @@ impl SlicePlacement {
     /// phi, which is in [-pi, pi], from the lower edge of the window on \[rad\].
     #[inline(always)]
     pub(crate) fn beyond_edge(&self, phi: f64) -> f64 {
-        let mut from_edge = phi - self.phi_min;
-        from_edge += if from_edge < 0.0 { TAU } else { 0.0 };
-        from_edge -= if from_edge >= TAU { TAU } else { 0.0 };
-        from_edge
+        beyond(self.phi_min, phi)
     }
+}
+
+#[inline(always)]
+fn beyond(phi_min: f64, phi: f64) -> f64 {
+    let mut from_edge = phi - phi_min;
+    from_edge += if from_edge < 0.0 { TAU } else { 0.0 };
+    from_edge -= if from_edge >= TAU { TAU } else { 0.0 };
+    from_edge
 }
 
 impl Search {
@@ -427,6 +432,16 @@ impl PackSummary {
 }
 
 impl RoiPlan {
+    /// Whether the window holds this phi, which is in [-pi, pi].
+    pub(crate) fn holds(&self, phi: f64) -> bool {
+        beyond(self.phi_min, phi) < self.width
+    }
+
+    /// The range of z \[mm\].
+    pub(crate) fn z_range(&self) -> [f64; 2] {
+        [self.bins.z_min, self.bins.z_max]
+    }
+
     /// Returns whether the RoI is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.spacepoints == 0 || self.bad

@@ -1,12 +1,16 @@
 //! The engine: which stages run, and what an RoI without histograms means.
 
 use super::histograms::Histograms;
+use super::slices::Sliced;
+use super::tracklets::ReferenceTracklets;
 use crate::batch_view::BatchView;
-use crate::config::Config;
+use crate::config::{Config, Tracklets};
 use crate::detector::Detector;
+use crate::engine::tracklets::answer::{Found, TrackletAnswer};
 use crate::error::Result;
 use crate::results::{Results, RoiSummary, Status};
 use crate::spacepoint::{RoiView, Spacepoint, normalised, usable};
+use crate::vertex::Vertex;
 use crate::z_bins::ZBins;
 
 /// The reference engine: serial, in f64, straight from the specification.
@@ -16,6 +20,8 @@ pub struct ReferenceEngine {
     pub(super) neighbours: Vec<Vec<u32>>,
     /// Layers that take part, a bit each.
     pub(super) layers: u64,
+    /// Searches for tracklets, if the configuration asks for them.
+    tracklets: Option<ReferenceTracklets>,
 }
 
 /// An RoI in histograms, before peaks are looked for; without any where nothing can be.
@@ -56,6 +62,7 @@ impl ReferenceEngine {
             detector: detector.clone(),
             neighbours: detector.neighbours(config),
             layers: detector.layers_taking_part(config)?,
+            tracklets: config.takes_tracklets().then(|| ReferenceTracklets::new(config, detector)),
         })
     }
 
@@ -65,11 +72,72 @@ impl ReferenceEngine {
     /// An RoI whose z range makes no histogram.
     pub fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>, results: &mut Results) -> Result<()> {
         for roi in batch.into().iter() {
+            if self.config.all_vertices {
+                self.find_all_vertices(roi, results)?;
+                continue;
+            }
             let mut filled = self.fill(roi)?;
             let peaks = self.find_peaks(&mut filled);
-            results.push(filled.summary, peaks.into_iter().map(|peak| peak.vertex));
+            let mut vertices: Vec<Vertex> = peaks.into_iter().map(|peak| peak.vertex).collect();
+            let mut answer = TrackletAnswer::default();
+            if let (Some(search), Some(sliced)) = (&self.tracklets, self.slice_spacepoints(roi)) {
+                self.refine(search, roi, &sliced, &mut vertices, &mut answer);
+            }
+            results.push(filled.summary, vertices);
+            results.push_tracklets(answer.tracklets);
         }
         Ok(())
+    }
+
+    /// Finds the vertices of all tracklets.
+    fn find_all_vertices(&self, roi: RoiView<'_>, results: &mut Results) -> Result<()> {
+        let z_bins = self.config.z_bins(roi.descriptor.eta, roi.descriptor.z_range)?;
+        let mut summary = RoiSummary::new(roi.descriptor.id, Status::BadSpacepoint);
+        let mut answer = TrackletAnswer::default();
+        if let (Some(search), Some(sliced)) = (&self.tracklets, self.slice_spacepoints(roi)) {
+            summary.spacepoints = sliced.kept as u64;
+            summary.outside_window = sliced.outside as u64;
+            let search = search.with_z_range([z_bins.z_min, z_bins.z_max]);
+            let mut tracklets = search.find_among(roi, sliced.is_kept()).tracklets;
+            let vertices = search.find_vertices(&mut tracklets);
+            answer.take_all(&self.config, Found { tracklets: &tracklets, vertices: &vertices });
+            summary.status = match (sliced.kept, answer.vertices.len()) {
+                (0, _) => Status::Empty,
+                (_, 0) => Status::NoPeak,
+                _ => Status::Ok,
+            };
+        }
+        results.push(summary, answer.vertices);
+        results.push_tracklets(answer.tracklets);
+        Ok(())
+    }
+
+    /// Refines the vertices of peaks by tracklets of the whole range of z, or near each vertex.
+    fn refine(
+        &self,
+        search: &ReferenceTracklets,
+        roi: RoiView<'_>,
+        sliced: &Sliced,
+        vertices: &mut [Vertex],
+        answer: &mut TrackletAnswer,
+    ) {
+        let find = |z_range: [f64; 2]| {
+            let search = search.with_z_range(z_range);
+            let mut tracklets = search.find_among(roi, sliced.is_kept()).tracklets;
+            let found = search.find_vertices(&mut tracklets);
+            (tracklets, found)
+        };
+        let whole = roi.descriptor.z_range.unwrap_or((self.config.z_min_mm, self.config.z_max_mm));
+        if self.config.tracklets == Tracklets::All {
+            let (tracklets, found) = find(whole.into());
+            answer.refine(&self.config, vertices, 0, Found { tracklets: &tracklets, vertices: &found });
+            return;
+        }
+        for place in 0..vertices.len() {
+            let (tracklets, found) = find(TrackletAnswer::z_range_near(vertices[place].z_mm));
+            let found = Found { tracklets: &tracklets, vertices: &found };
+            answer.refine(&self.config, &mut vertices[place..=place], place, found);
+        }
     }
 
     /// Fills the histograms. The status is that of an RoI without a peak, where peaks can be looked

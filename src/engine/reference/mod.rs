@@ -8,7 +8,6 @@ mod pairs;
 mod peaks;
 mod ranking;
 mod slices;
-#[cfg(any(test, feature = "internals"))]
 mod tracklets;
 mod z_estimate;
 
@@ -22,6 +21,4 @@ pub use self::pairs::Pair;
 #[cfg(feature = "internals")]
 pub use self::peaks::Peak;
 #[cfg(any(test, feature = "internals"))]
-pub use self::tracklets::ReferenceTracklets;
-#[cfg(feature = "internals")]
-pub use self::tracklets::TrackletsOfEvent;
+pub use self::tracklets::{ReferenceTracklets, TrackletsOfEvent};

@@ -153,6 +153,7 @@ impl ReferenceEngine {
             rank: self.rank(histogram, first_bin),
             significance: None,
             background,
+            ..Vertex::default()
         }
     }
 

@@ -1,5 +1,6 @@
 //! Spacepoints by layer and slice.
 
+use std::collections::HashSet;
 use std::f64::consts::{PI, TAU};
 
 use super::engine::ReferenceEngine;
@@ -27,6 +28,15 @@ pub(super) struct Sliced {
     pub(super) filled: Vec<usize>,
     pub(super) kept: usize,
     pub(super) outside: usize,
+}
+
+impl Sliced {
+    /// Tells whether the spacepoint of a number takes part.
+    pub(super) fn is_kept(&self) -> impl Fn(usize) -> bool + use<> {
+        let points = self.cells.iter().flatten().flatten();
+        let kept: HashSet<usize> = points.map(|point| point.index).collect();
+        move |number| kept.contains(&number)
+    }
 }
 
 impl ReferenceEngine {

@@ -20,7 +20,7 @@ pub(crate) struct FitHit {
     pub(crate) resolution: f64,
 }
 
-const MOST: usize = TrackletHits::MOST;
+const MOST: usize = Tracklet::MOST_HITS;
 type Columns = [Eight; MOST];
 type Matrix = [Columns; MOST];
 
@@ -88,16 +88,16 @@ impl TrackletSearch {
             let of = |number: Eight| number.0[lane];
             to.push(Tracklet {
                 hits: chain.as_slice().iter().map(|&hit| numbers[hit as usize]).collect(),
-                z0: of(fitted.z0),
-                z0_error: of(fitted.z0_error),
-                cot: of(fitted.cot),
+                z0_mm: of(fitted.z0),
+                cot_theta: of(fitted.cot),
                 phi0: of(fitted.phi0),
-                kappa: of(fitted.kappa),
-                d0: of(fitted.d0),
-                d0_error: of(fitted.d0_error),
+                curvature: of(fitted.kappa),
+                d0_mm: of(fitted.d0),
                 pt_gev: of(fitted.pt_gev),
                 chi2: of(fitted.chi2),
-                vertex: None,
+                z_covariance: fitted.z_covariance.map(of),
+                bend_covariance: fitted.bend_covariance.map(of),
+                ..Tracklet::default()
             });
         }
     }
@@ -144,14 +144,14 @@ impl TrackletSearch {
 #[derive(Clone, Copy, Default)]
 struct Fitted {
     z0: Eight,
-    z0_error: Eight,
     cot: Eight,
     phi0: Eight,
     kappa: Eight,
     d0: Eight,
-    d0_error: Eight,
     pt_gev: Eight,
     chi2: Eight,
+    z_covariance: [Eight; 3],
+    bend_covariance: [Eight; 6],
 }
 
 /// The fit of a group for the vectors of a machine.
@@ -190,7 +190,7 @@ impl NullaryFnOnce for FitGroup<'_> {
             let z0 = (ss * oz - os * sz) / determinant;
             fitted.cot = (oo * sz - os * oz) / determinant;
             fitted.z0 = z0 + hits.z[0];
-            fitted.z0_error = (ss / determinant).sqrt();
+            fitted.z_covariance = [ss / determinant, Eight::all(0.0) - os / determinant, oo / determinant];
             fitted.chi2 = (zz - z0 * oz - fitted.cot * sz).at_least(0.0);
             let (mut curve, mut across) = (Columns::default(), Columns::default());
             for i in 0..count {
@@ -206,7 +206,8 @@ impl NullaryFnOnce for FitGroup<'_> {
             let of = |row: &[Eight; 3]| row[0] * right[0] + row[1] * right[1] + row[2] * right[2];
             (fitted.phi0, fitted.kappa, fitted.d0) =
                 (of(&covariance[0]) + hits.phi[0], of(&covariance[1]), of(&covariance[2]));
-            fitted.d0_error = covariance[2][2].sqrt();
+            let [[pp, pk, pd], [_, kk, kd], [_, _, dd]] = covariance;
+            fitted.bend_covariance = [pp, pk, pd, kk, kd, dd];
         }
         fitted.pt_gev = Eight::all(search.gev_mm()) / fitted.kappa.abs().at_least(1e-6);
         fitted

@@ -1,6 +1,7 @@
 //! Tracklets and vertices of the fast engines: the steps that the host takes in f64, whichever
 //! engine found the chains of hits.
 
+pub(crate) mod answer;
 pub(crate) mod exp;
 pub(crate) mod fit;
 mod lanes;

@@ -2,7 +2,6 @@
 
 use crate::config::Config;
 use crate::detector::{Detector, Sensor};
-use crate::tracklet::TrackletCuts;
 
 /// Constants of a pixel layer.
 #[derive(Clone, Debug)]
@@ -19,7 +18,6 @@ pub(crate) struct PixelLayer {
 #[derive(Clone, Debug)]
 pub(crate) struct TrackletSearch {
     pub(crate) config: Config,
-    pub(crate) cuts: TrackletCuts,
     /// By layer; none for layers without pixels.
     pub(crate) layers: Vec<Option<PixelLayer>>,
 }
@@ -30,12 +28,16 @@ const RESOLUTION_MM: f64 = 0.0144;
 pub(crate) const MIN_COT_ON_DISK: f64 = 0.01;
 /// Momentum times scattering angle, in a layer that a track crosses straight on \[GeV\].
 pub(crate) const SCATTERING_GEV: f64 = 1.5e-3;
+/// The largest chi2 of a triplet, of two degrees of freedom.
+pub(crate) const MAX_TRIPLET_CHI2: f64 = 9.0;
+/// The largest cost of adding a hit to a chain: the chi2 of its triplet and of its curvature.
+pub(crate) const MAX_STEP_COST: f64 = 20.0;
 /// A short tracklet cannot tell higher momenta from each other \[GeV\].
 pub(crate) const MAX_PT_GEV: f64 = 30.0;
 
 impl TrackletSearch {
-    pub(crate) fn new(config: &Config, detector: &Detector, cuts: TrackletCuts) -> Self {
-        let graph = detector.layer_graph(cuts.z_range);
+    pub(crate) fn new(config: &Config, detector: &Detector) -> Self {
+        let graph = detector.layer_graph([config.z_min_mm, config.z_max_mm]);
         let layer = |(number, layer): (usize, &crate::detector::Layer)| {
             (layer.sensor == Some(Sensor::Pixel)).then(|| PixelLayer {
                 is_disk: layer.is_endcap(),
@@ -45,7 +47,7 @@ impl TrackletSearch {
             })
         };
         let layers = detector.layers().iter().enumerate().map(layer).collect();
-        Self { config: config.clone(), cuts, layers }
+        Self { config: config.clone(), layers }
     }
 
     /// 0.0003 B \[GeV/mm\]: pT times |kappa|.
@@ -55,6 +57,6 @@ impl TrackletSearch {
 
     /// The curvature of the softest track \[1/mm\].
     pub(crate) fn max_kappa(&self) -> f64 {
-        self.gev_mm() / self.cuts.min_pt_gev
+        self.gev_mm() / self.config.tracklet_pt_gev
     }
 }

@@ -34,8 +34,8 @@ pub(super) fn fit<'a>(
     beam_width: f64,
 ) -> Option<([f64; 3], [[f64; 3]; 3])> {
     let line = |(tracklet, probability): (&Tracklet, f64)| {
-        let &Tracklet { z0, z0_error, cot, phi0, d0, d0_error, .. } = tracklet;
-        let own = z0_error * z0_error + ERROR_FLOOR_MM * ERROR_FLOOR_MM;
+        let &Tracklet { z0_mm: z0, cot_theta: cot, phi0, d0_mm: d0, .. } = tracklet;
+        let own = tracklet.z_covariance[0] + ERROR_FLOOR_MM * ERROR_FLOOR_MM;
         let z_error2 = own + 0.5 * (beam_width * cot) * (beam_width * cot);
         let (sin, cos) = libm::sincos(phi0);
         ((z0 - z).abs() < REACH_MM + 3.0 * z_error2.sqrt()).then_some(Line {
@@ -45,7 +45,7 @@ pub(super) fn fit<'a>(
             d0,
             z_error2,
             z_weight: probability / own,
-            d_weight: probability / (d0_error * d0_error),
+            d_weight: probability / tracklet.bend_covariance[5],
         })
     };
     let lines: Vec<Line> = tracklets.filter(|(_, probability)| *probability > 0.0).filter_map(line).collect();

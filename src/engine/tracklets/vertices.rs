@@ -78,25 +78,29 @@ pub(crate) struct VertexBuffers {
     near: Vec<f64>,
     /// Of the tracklets of each vertex: which one, and the probability.
     members: Vec<Vec<(u32, f64)>>,
+    /// Tracklets of each vertex that belong to it more likely than not, and the sum of their pT^2.
+    counts: Vec<(u64, f64)>,
 }
 
 impl TrackletSearch {
     /// Finds the vertices of tracklets, ascending in z, and sets the vertex of each tracklet.
     pub(crate) fn find_vertices(
         &self,
+        z_range: [f64; 2],
         tracklets: &mut [Tracklet],
         buffers: &mut VertexBuffers,
         vertices: &mut Vec<TrackletVertex>,
     ) {
         vertices.clear();
         self.fill_places(tracklets, &mut buffers.places);
-        find_dense_places(self.cuts.z_range, buffers);
+        find_dense_places(z_range, buffers);
         self.maximise(buffers);
-        let VertexBuffers { places, candidates, near, members, .. } = buffers;
+        let VertexBuffers { places, candidates, near, members, counts, .. } = buffers;
         members.resize_with(candidates.len().max(members.len()), Vec::new);
         members.iter_mut().for_each(Vec::clear);
-        tracklets.iter_mut().for_each(|tracklet| tracklet.vertex = None);
-        let mut sum_pt2 = vec![0.0; candidates.len()];
+        tracklets.iter_mut().for_each(|tracklet| tracklet.set_vertex(None));
+        counts.clear();
+        counts.resize(candidates.len(), (0, 0.0));
         let mut first = 0;
         for place in places.iter() {
             let total = densities(place, candidates, &mut first, near);
@@ -105,13 +109,15 @@ impl TrackletSearch {
                 let probability = density / total;
                 members[vertex].push((place.of, probability));
                 if probability > 0.5 {
-                    tracklet.vertex = Some(vertex as u32);
-                    sum_pt2[vertex] += tracklet.pt_gev * tracklet.pt_gev;
+                    tracklet.set_vertex(Some(vertex));
+                    let (count, sum_pt2) = &mut counts[vertex];
+                    *count += 1;
+                    *sum_pt2 += tracklet.pt_gev * tracklet.pt_gev;
                 }
             }
         }
         let width = self.config.beam_width_mm;
-        for ((candidate, members), sum_pt2) in candidates.iter().zip(&mut *members).zip(sum_pt2) {
+        for ((candidate, members), &(count, sum_pt2)) in candidates.iter().zip(&mut *members).zip(&*counts) {
             // In the order of the tracklets.
             members.sort_unstable_by_key(|&(of, _)| of);
             let own = members.iter().map(|&(of, probability)| (&tracklets[of as usize], probability));
@@ -121,16 +127,17 @@ impl TrackletSearch {
                 ([0.0, 0.0, candidate.z], std::array::from_fn(|i| std::array::from_fn(|j| diagonal(i, j))))
             });
             let significance = (2.0 * candidate.gain).max(0.0).sqrt();
-            vertices.push(TrackletVertex { place, covariance, tracklets: candidate.tracklets, significance, sum_pt2 });
+            let weight = candidate.tracklets;
+            vertices.push(TrackletVertex { place, covariance, weight, tracklets: count, significance, sum_pt2 });
         }
     }
 
     /// The places of the tracklets that may name a vertex.
     fn fill_places(&self, tracklets: &[Tracklet], places: &mut Vec<Place>) {
         places.clear();
-        for (of, &Tracklet { z0, z0_error, cot, .. }) in (0..).zip(tracklets) {
+        for (of, &Tracklet { z0_mm: z0, cot_theta: cot, z_covariance, .. }) in (0..).zip(tracklets) {
             let width = self.config.beam_width_mm * cot;
-            let error2 = z0_error * z0_error + 0.5 * width * width + ERROR_FLOOR_MM * ERROR_FLOOR_MM;
+            let error2 = z_covariance[0] + 0.5 * width * width + ERROR_FLOOR_MM * ERROR_FLOOR_MM;
             let error = error2.sqrt();
             if error < MAX_ERROR_MM {
                 let height = 1.0 / (error * TAU.sqrt());
@@ -145,7 +152,7 @@ impl TrackletSearch {
             end += places[end..].iter().take_while(|place| place.z - z <= DENSITY_REACH_MM).count();
             let tracklet = &tracklets[places[i].of as usize];
             let part = match tracklet.hits.len() {
-                3 => BACKGROUND_OF_THREE * (1.0 + (tracklet.cot / STEEP) * (tracklet.cot / STEEP)),
+                3 => BACKGROUND_OF_THREE * (1.0 + (tracklet.cot_theta / STEEP) * (tracklet.cot_theta / STEEP)),
                 _ => BACKGROUND,
             };
             places[i].background = part * (end - first) as f64 / (2.0 * DENSITY_REACH_MM);
@@ -155,7 +162,7 @@ impl TrackletSearch {
     /// Maximises the extended likelihood of all tracklets.
     fn maximise(&self, buffers: &mut VertexBuffers) {
         let VertexBuffers { places, candidates, sums, near, .. } = buffers;
-        let least_gain = 0.5 * self.cuts.min_significance * self.cuts.min_significance;
+        let least_gain = 0.5 * self.config.tracklet_significance * self.config.tracklet_significance;
         for round in 0..ROUNDS {
             candidates.sort_unstable_by(|a, b| a.z.total_cmp(&b.z));
             sums.clear();

@@ -33,7 +33,7 @@ use super::truth_vertex::EventVertices;
 use crate::error::Result;
 
 #[cfg(feature = "parquet")]
-pub use write::{ParquetSpacepoints, ParquetVertices};
+pub use write::{ParquetSpacepoints, ParquetTracklets, ParquetVertices};
 
 /// Opens a file of spacepoints.
 ///

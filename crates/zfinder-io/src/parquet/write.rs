@@ -14,8 +14,9 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
+use crate::answer_columns::{COUNT, FITTED, HITS, TRACKLET_NUMBERS};
 use crate::error::{Error, Result};
-use crate::{Provenance, SpacepointWriter};
+use crate::{Provenance, SpacepointWriter, VertexColumns};
 use zfinder::RoiResult;
 use zfinder::RoiView;
 use zfinder::Status;
@@ -47,8 +48,32 @@ const VERTICES: &str = "message schema {
     optional double significance;
     optional double background;
     optional double rank;
-    required boolean fallback;
-}";
+    required boolean fallback;";
+
+/// Returns the schema of vertices.
+fn vertex_schema(columns: VertexColumns) -> String {
+    let mut schema = VERTICES.to_owned();
+    if columns == VertexColumns::Fitted {
+        schema.push_str(&format!("optional int64 {COUNT} (INTEGER(64, false));"));
+        FITTED.iter().for_each(|(name, _)| schema.push_str(&format!("optional double {name};")));
+    }
+    schema + "}"
+}
+
+/// Returns the schema of tracklets.
+fn tracklet_schema() -> String {
+    let mut schema = TRACKLETS.to_owned();
+    HITS.iter().for_each(|name| schema.push_str(&format!("optional int32 {name} (INTEGER(32, false));")));
+    TRACKLET_NUMBERS.iter().for_each(|name| schema.push_str(&format!("required double {name};")));
+    schema + "}"
+}
+
+const TRACKLETS: &str = "message schema {
+    required int64 event_id (INTEGER(64, false));
+    required int64 roi_id (INTEGER(64, false));
+    required int32 tracklet (INTEGER(32, false));
+    optional int32 vertex (INTEGER(32, false));
+    required int32 hits (INTEGER(32, false));";
 
 /// Writes row groups to a file.
 struct GroupWriter<W: Write + Send> {
@@ -231,16 +256,16 @@ impl<T> Optional<T> {
     }
 }
 
-/// Writes vertices as Parquet: the columns and rows of [`CSV_HEADER`](super::super::CSV_HEADER),
-/// null where its fields are empty.
+/// Writes vertices as Parquet: the columns and rows of [`VertexColumns::csv_header`], null where its
+/// fields are empty.
 ///
 /// ```
-/// use zfinder_io::ParquetVertices;
+/// use zfinder_io::{ParquetVertices, VertexColumns};
 /// use zfinder::results::RoiSummary;
 /// let mut results = zfinder::Results::new();
 /// results.push(RoiSummary::default(), []);
 /// let mut file = Vec::new();
-/// let mut writer = ParquetVertices::new(&mut file, "vertices.parquet".as_ref())?;
+/// let mut writer = ParquetVertices::new(&mut file, "vertices.parquet".as_ref(), VertexColumns::Histogram)?;
 /// writer.write(results.roi(0))?;
 /// writer.finish()?;
 /// assert!(file.ends_with(b"PAR1"));
@@ -248,6 +273,7 @@ impl<T> Optional<T> {
 /// ```
 pub struct ParquetVertices<W: Write + Send> {
     groups: GroupWriter<W>,
+    columns: VertexColumns,
     rows: VertexRows,
 }
 
@@ -265,6 +291,9 @@ struct VertexRows {
     background: Optional<f64>,
     rank: Optional<f64>,
     fallback: Vec<bool>,
+    /// Of vertices that tracklets were fitted to.
+    tracklet_count: Optional<i64>,
+    fitted: [Optional<f64>; FITTED.len()],
 }
 
 impl<W: Write + Send> ParquetVertices<W> {
@@ -272,9 +301,9 @@ impl<W: Write + Send> ParquetVertices<W> {
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn new(out: W, path: &Path) -> Result<Self> {
-        let groups = GroupWriter::new(out, path, VERTICES, &["z_mm", "z_error_mm"])?;
-        Ok(Self { groups, rows: VertexRows::default() })
+    pub fn new(out: W, path: &Path, columns: VertexColumns) -> Result<Self> {
+        let groups = GroupWriter::new(out, path, &vertex_schema(columns), &["z_mm", "z_error_mm"])?;
+        Ok(Self { groups, columns, rows: VertexRows::default() })
     }
 
     /// Adds how the answers came about to the file's metadata, as `zfinder.version` and so on.
@@ -306,6 +335,112 @@ impl<W: Write + Send> ParquetVertices<W> {
             rows.background.push(vertex.and_then(|vertex| vertex.background));
             rows.rank.push(vertex.map(|vertex| vertex.rank));
             rows.fallback.push(is_fallback);
+            rows.tracklet_count.push(vertex.map(|vertex| vertex.tracklet_count.cast_signed()));
+            for (column, (_, number)) in rows.fitted.iter_mut().zip(FITTED) {
+                column.push(vertex.and_then(|vertex| number(&vertex)));
+            }
+            if rows.event.len() >= ROW_GROUP {
+                self.write_group()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the file, which cannot be read before, and gives back what it was written to.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub fn finish(mut self) -> Result<W> {
+        self.write_group()?;
+        self.groups.close()
+    }
+
+    fn write_group(&mut self) -> Result<()> {
+        let (rows, columns) = (std::mem::take(&mut self.rows), self.columns);
+        let text = |status: &Status| ByteArray::from(Bytes::from_static(status.as_str().as_bytes()));
+        self.groups.write(rows.event.len(), |group| {
+            write_column::<Int64Type, W>(group, [&rows.event], REQUIRED)?;
+            write_column::<Int64Type, W>(group, [&rows.roi], REQUIRED)?;
+            rows.vertex.write::<Int32Type, W>(group)?;
+            rows.z.write::<DoubleType, W>(group)?;
+            rows.weight.write::<DoubleType, W>(group)?;
+            let texts = rows.status.chunks(TEXTS).map(|status| status.iter().map(text).collect::<Vec<_>>());
+            write_column::<ByteArrayType, W>(group, texts, REQUIRED)?;
+            rows.z_error.write::<DoubleType, W>(group)?;
+            rows.significance.write::<DoubleType, W>(group)?;
+            rows.background.write::<DoubleType, W>(group)?;
+            rows.rank.write::<DoubleType, W>(group)?;
+            write_column::<BoolType, W>(group, [&rows.fallback], REQUIRED)?;
+            if columns == VertexColumns::Histogram {
+                return Ok(());
+            }
+            rows.tracklet_count.write::<Int64Type, W>(group)?;
+            rows.fitted.iter().try_for_each(|column| column.write::<DoubleType, W>(group))
+        })
+    }
+}
+
+/// Writes tracklets as Parquet: the columns and rows of
+/// [`tracklet_csv_header`](crate::tracklet_csv_header), null where its fields are empty.
+///
+/// ```
+/// use zfinder_io::ParquetTracklets;
+/// use zfinder::results::RoiSummary;
+/// let mut results = zfinder::Results::new();
+/// results.push(RoiSummary::default(), []);
+/// let mut file = Vec::new();
+/// let mut writer = ParquetTracklets::new(&mut file, "tracklets.parquet".as_ref())?;
+/// writer.write(results.roi(0))?;
+/// writer.finish()?;
+/// assert!(file.ends_with(b"PAR1"));
+/// # Ok::<(), zfinder_io::Error>(())
+/// ```
+pub struct ParquetTracklets<W: Write + Send> {
+    groups: GroupWriter<W>,
+    rows: TrackletRows,
+}
+
+/// Columns of a row group.
+#[derive(Default)]
+struct TrackletRows {
+    event: Vec<i64>,
+    roi: Vec<i64>,
+    tracklet: Vec<i32>,
+    vertex: Optional<i32>,
+    count: Vec<i32>,
+    hits: [Optional<i32>; HITS.len()],
+    numbers: [Vec<f64>; TRACKLET_NUMBERS.len()],
+}
+
+impl<W: Write + Send> ParquetTracklets<W> {
+    /// Begins a file; `path` is what errors name.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub fn new(out: W, path: &Path) -> Result<Self> {
+        let groups = GroupWriter::new(out, path, &tracklet_schema(), &TRACKLET_NUMBERS)?;
+        Ok(Self { groups, rows: TrackletRows::default() })
+    }
+
+    /// Appends a row for every tracklet.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub fn write(&mut self, result: RoiResult<'_>) -> Result<()> {
+        let id = result.id();
+        for (number, tracklet) in result.tracklets().iter().enumerate() {
+            let rows = &mut self.rows;
+            rows.event.push(id.event_id.cast_signed());
+            rows.roi.push(id.roi_id.cast_signed());
+            rows.tracklet.push(number as i32);
+            rows.vertex.push(tracklet.vertex().map(|vertex| vertex as i32));
+            rows.count.push(tracklet.hits().len() as i32);
+            for (place, column) in rows.hits.iter_mut().enumerate() {
+                column.push(tracklet.hits().get(place).map(|hit| hit.cast_signed()));
+            }
+            for (column, number) in rows.numbers.iter_mut().zip(tracklet.numbers()) {
+                column.push(number);
+            }
             if rows.event.len() >= ROW_GROUP {
                 self.write_group()?;
             }
@@ -324,20 +459,14 @@ impl<W: Write + Send> ParquetVertices<W> {
 
     fn write_group(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.rows);
-        let text = |status: &Status| ByteArray::from(Bytes::from_static(status.as_str().as_bytes()));
         self.groups.write(rows.event.len(), |group| {
             write_column::<Int64Type, W>(group, [&rows.event], REQUIRED)?;
             write_column::<Int64Type, W>(group, [&rows.roi], REQUIRED)?;
+            write_column::<Int32Type, W>(group, [&rows.tracklet], REQUIRED)?;
             rows.vertex.write::<Int32Type, W>(group)?;
-            rows.z.write::<DoubleType, W>(group)?;
-            rows.weight.write::<DoubleType, W>(group)?;
-            let texts = rows.status.chunks(TEXTS).map(|status| status.iter().map(text).collect::<Vec<_>>());
-            write_column::<ByteArrayType, W>(group, texts, REQUIRED)?;
-            rows.z_error.write::<DoubleType, W>(group)?;
-            rows.significance.write::<DoubleType, W>(group)?;
-            rows.background.write::<DoubleType, W>(group)?;
-            rows.rank.write::<DoubleType, W>(group)?;
-            write_column::<BoolType, W>(group, [&rows.fallback], REQUIRED)
+            write_column::<Int32Type, W>(group, [&rows.count], REQUIRED)?;
+            rows.hits.iter().try_for_each(|column| column.write::<Int32Type, W>(group))?;
+            rows.numbers.iter().try_for_each(|column| write_column::<DoubleType, W>(group, [column], REQUIRED))
         })
     }
 }

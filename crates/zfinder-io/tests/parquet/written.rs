@@ -7,7 +7,7 @@ use parquet::record::Field;
 use parquet::schema::printer::print_schema;
 use zfinder::results::RoiSummary;
 use zfinder::{Results, Roi, RoiId, Status, Vertex};
-use zfinder_io::{ParquetSpacepoints, ParquetVertices, SpacepointWriter};
+use zfinder_io::{ParquetSpacepoints, ParquetVertices, SpacepointWriter, VertexColumns};
 use zfinder_testing::rois::rois;
 
 use crate::{field, folder, read, records};
@@ -73,7 +73,8 @@ fn vertices_are_written_as_in_csv() {
     results.push(without, []);
     let dir = folder();
     let path = dir.path().join("vertices.parquet");
-    let mut writer = ParquetVertices::new(File::create(&path).expect("a file"), &path).expect("a writer");
+    let columns = VertexColumns::Histogram;
+    let mut writer = ParquetVertices::new(File::create(&path).expect("a file"), &path, columns).expect("a writer");
     results.iter().for_each(|result| writer.write(result).expect("written"));
     writer.finish().expect("written");
     let rows = records(&path);

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use crate::engine::cpu::tracklets::hits::PixelHits;
 use crate::engine::cpu::tracklets::triplets::{Triplet, Triplets};
 use crate::engine::real::Real;
-use crate::engine::tracklets::search::TrackletSearch;
-use crate::tracklet::TrackletHits;
+use crate::engine::tracklets::search::MAX_STEP_COST;
+use crate::tracklet::{Tracklet, TrackletHits};
 
 /// Hits of one track, from the beam outwards: places in [`PixelHits`].
 #[derive(Clone, Copy, Debug)]
@@ -36,16 +36,20 @@ impl<R> Default for Chains<R> {
 impl<R: Real> Chains<R> {
     /// Continues each triplet, and keeps the best chains. The order is: more hits, lower chi2,
     /// lower numbers of the first three hits. A chain is kept if the kept chains have at most one
-    /// of its hits, or none if it has three hits.
-    pub(crate) fn fill(&mut self, search: &TrackletSearch, hits: &PixelHits<R>, triplets: &Triplets<R>) {
+    /// of its hits, or none if it has three hits. Returns whether there are too many.
+    pub(crate) fn fill(&mut self, hits: &PixelHits<R>, triplets: &Triplets<R>) -> bool {
         let Self { kept, all, order, is_used } = self;
-        let most = R::from_f64(search.cuts.max_step_cost);
+        let tests = triplets.all.iter().map(|first| triplets.of_middle(first.hits[2]).len());
+        if tests.sum::<usize>() > MOST_TESTS {
+            return true;
+        }
+        let most = R::from_f64(MAX_STEP_COST);
         all.clear();
         order.clear();
         for (i, first) in triplets.all.iter().enumerate() {
             let chain = chain(first, most, hits, triplets);
             // Bits of numbers that are not negative are in the order of the numbers.
-            let fewer = (TrackletHits::MOST - chain.hits.len()) as u64;
+            let fewer = (Tracklet::MOST_HITS - chain.hits.len()) as u64;
             order.push(fewer << 62 | u64::from(chain.chi2.to_f32().to_bits()) << PLACE_BITS | i as u64);
             all.push(chain);
         }
@@ -68,8 +72,13 @@ impl<R: Real> Chains<R> {
                 }
             }
         }
+        kept.len() > MOST_TRACKLETS
     }
 }
+
+/// More tests of triplets that may follow triplets, or more tracklets, are too many.
+const MOST_TESTS: usize = 1 << 32;
+const MOST_TRACKLETS: usize = 1 << 15;
 
 /// Bits of a chain's place, and so of the number of triplets.
 const PLACE_BITS: u32 = 30;
@@ -80,7 +89,7 @@ fn chain<R: Real>(first: &Triplet<R>, most: R, hits: &PixelHits<R>, triplets: &T
     let mut chain = Chain { hits: first.hits.into_iter().collect(), chi2: first.chi2 };
     let width = R::from_f64(0.15) * first.kappa.abs() + R::from_f64(2e-5);
     let [_, mut inner, mut middle] = first.hits;
-    while chain.hits.len() < TrackletHits::MOST {
+    while chain.hits.len() < Tracklet::MOST_HITS {
         let mut best: Option<(R, u32)> = None;
         for next in triplets.of_middle(middle).iter().filter(|next| next.hits[0] == inner) {
             let apart = (next.kappa - first.kappa) / width;

@@ -12,10 +12,9 @@ use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::tracklets::chains::Chains;
 use crate::engine::cpu::tracklets::hits::PixelHits;
 use crate::engine::cpu::tracklets::triplets::Triplets;
-use crate::engine::plan::Search;
+use crate::engine::tracklets::answer::Found;
 use crate::engine::tracklets::search::TrackletSearch;
 use crate::engine::tracklets::vertices::VertexBuffers;
-use crate::spacepoint::RoiView;
 use crate::tracklet::{Tracklet, TrackletVertex};
 
 /// Memory of the search in one event, and its answer.
@@ -32,26 +31,30 @@ pub(crate) struct TrackletBuffers<R> {
 }
 
 impl<R: Lanes> TrackletBuffers<R> {
-    /// Finds the tracklets and the vertices of an event. `search` says where the beam is, and which
-    /// spacepoints are valid.
-    pub(crate) fn find(&mut self, tracklets: &TrackletSearch, search: &Search, roi: RoiView<'_>) {
-        self.hits.fill(tracklets, search, roi);
-        self.find_triplets(tracklets);
-        self.build_chains(tracklets);
-        self.fit(tracklets);
-        self.find_vertices(tracklets);
+    /// Finds the tracklets of the hits and their vertices. Returns whether there are too many.
+    pub(crate) fn find(&mut self, search: &TrackletSearch, z_range: [f64; 2]) -> bool {
+        if self.find_triplets(search, z_range) || self.build_chains() {
+            return true;
+        }
+        self.fit(search);
+        self.find_vertices(search, z_range);
+        false
     }
 
-    fn find_triplets(&mut self, search: &TrackletSearch) {
-        self.triplets.fill(search, &self.hits);
+    pub(crate) fn found(&self) -> Found<'_> {
+        Found { tracklets: &self.tracklets, vertices: &self.vertices }
     }
 
-    fn build_chains(&mut self, search: &TrackletSearch) {
-        self.chains.fill(search, &self.hits, &self.triplets);
+    fn find_triplets(&mut self, search: &TrackletSearch, z_range: [f64; 2]) -> bool {
+        self.triplets.fill(search, &self.hits, z_range)
     }
 
-    fn find_vertices(&mut self, search: &TrackletSearch) {
-        search.find_vertices(&mut self.tracklets, &mut self.vertex_buffers, &mut self.vertices);
+    fn build_chains(&mut self) -> bool {
+        self.chains.fill(&self.hits, &self.triplets)
+    }
+
+    fn find_vertices(&mut self, search: &TrackletSearch, z_range: [f64; 2]) {
+        search.find_vertices(z_range, &mut self.tracklets, &mut self.vertex_buffers, &mut self.vertices);
     }
 
     fn fit(&mut self, search: &TrackletSearch) {

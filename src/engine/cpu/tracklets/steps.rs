@@ -9,7 +9,7 @@ use crate::engine::plan::Search;
 use crate::engine::tracklets::search::TrackletSearch;
 use crate::error::Result;
 use crate::spacepoint::RoiView;
-use crate::tracklet::{Tracklet, TrackletCuts, TrackletVertex};
+use crate::tracklet::{Tracklet, TrackletVertex};
 
 /// The search for tracklets and vertices in f32, with its memory: for studies.
 pub struct TrackletSteps {
@@ -21,31 +21,36 @@ pub struct TrackletSteps {
 impl TrackletSteps {
     /// # Errors
     /// A configuration that this detector cannot have.
-    pub fn new(config: &Config, detector: &Detector, cuts: TrackletCuts) -> Result<Self> {
+    pub fn new(config: &Config, detector: &Detector) -> Result<Self> {
         let search = Search::new(config, detector)?;
-        Ok(Self { tracklets: TrackletSearch::new(config, detector, cuts), search, buffers: TrackletBuffers::default() })
+        Ok(Self { tracklets: TrackletSearch::new(config, detector), search, buffers: TrackletBuffers::default() })
     }
 
-    /// Searches an event. Returns its tracklets and vertices.
-    pub fn find(&mut self, roi: RoiView<'_>) -> (&[Tracklet], &[TrackletVertex]) {
-        self.buffers.find(&self.tracklets, &self.search, roi);
+    /// Returns the tracklets and vertices of the event that was searched last.
+    pub fn found(&self) -> (&[Tracklet], &[TrackletVertex]) {
         (&self.buffers.tracklets, &self.buffers.vertices)
     }
 
     /// Searches an event, and returns the seconds that each step took: hits, triplets, chains,
     /// fits, vertices.
-    pub fn time(&mut self, roi: RoiView<'_>) -> [f64; 5] {
-        let steps: [fn(&mut Self, RoiView<'_>); 5] = [
-            |this, roi| this.buffers.hits.fill(&this.tracklets, &this.search, roi),
-            |this, _| this.buffers.find_triplets(&this.tracklets),
-            |this, _| this.buffers.build_chains(&this.tracklets),
-            |this, _| this.buffers.fit(&this.tracklets),
-            |this, _| this.buffers.find_vertices(&this.tracklets),
-        ];
-        steps.map(|step| {
-            let start = Instant::now();
-            step(self, roi);
-            start.elapsed().as_secs_f64()
-        })
+    ///
+    /// # Errors
+    /// A z range that makes no histogram.
+    pub fn find(&mut self, roi: RoiView<'_>) -> Result<[f64; 5]> {
+        let plan = self.search.plan(roi)?;
+        let z_range = plan.z_range();
+        let Self { tracklets, search, buffers } = self;
+        let mut start = Instant::now();
+        let mut time = || std::mem::replace(&mut start, Instant::now()).elapsed().as_secs_f64();
+        buffers.hits.fill(tracklets, search, &plan, roi);
+        let hits = time();
+        buffers.find_triplets(tracklets, z_range);
+        let triplets = time();
+        buffers.build_chains();
+        let chains = time();
+        buffers.fit(tracklets);
+        let fits = time();
+        buffers.find_vertices(tracklets, z_range);
+        Ok([hits, triplets, chains, fits, time()])
     }
 }

@@ -4,10 +4,10 @@ use super::triplets::Triplet;
 use super::*;
 use crate::config::{Config, Preset};
 use crate::detector::Detector;
+use crate::engine::plan::Search;
 use crate::engine::reference::ReferenceTracklets;
 use crate::engine::tracklets::toy::{Track, event, random_track, smear};
 use crate::spacepoint::{Roi, RoiDescriptor, Spacepoint, normalised};
-use crate::tracklet::TrackletCuts;
 
 struct Both {
     reference: ReferenceTracklets,
@@ -17,10 +17,10 @@ struct Both {
 
 impl Both {
     fn new(config: &Config) -> Self {
-        let (detector, cuts) = (Detector::generic(), TrackletCuts::default());
+        let detector = Detector::generic();
         Self {
-            reference: ReferenceTracklets::new(config, &detector, cuts.clone()),
-            tracklets: TrackletSearch::new(config, &detector, cuts),
+            reference: ReferenceTracklets::new(config, &detector),
+            tracklets: TrackletSearch::new(config, &detector),
             search: Search::new(config, &detector).expect("valid"),
         }
     }
@@ -31,25 +31,32 @@ impl Both {
         let roi = Roi { descriptor: RoiDescriptor::default(), spacepoints: spacepoints.to_vec() };
         let mut wanted = self.reference.find((&roi).into());
         let vertices = self.reference.find_vertices(&mut wanted.tracklets);
-        buffers.find(&self.tracklets, &self.search, (&roi).into());
+        let plan = self.search.plan((&roi).into()).expect("a range");
+        buffers.hits.fill(&self.tracklets, &self.search, &plan, (&roi).into());
+        assert!(!buffers.find(&self.tracklets, plan.z_range()), "{what}");
         assert_eq!(buffers.hits.len(), wanted.hits, "{what}");
         assert_eq!(buffers.triplets.doublets, wanted.doublets, "{what}");
         assert_eq!(buffers.triplets.all.len(), wanted.triplets, "{what}");
         assert_eq!(buffers.tracklets.len(), wanted.tracklets.len(), "{what}");
         for (found, wanted) in buffers.tracklets.iter().zip(&wanted.tracklets) {
             assert_eq!(found.hits, wanted.hits, "{what}");
-            assert_eq!(found.vertex, wanted.vertex, "{what}: {found:?} and {wanted:?}");
-            let numbers = |t: &Tracklet| [t.z0, t.cot, t.kappa, t.d0, t.z0_error, t.d0_error, t.pt_gev, t.chi2];
+            assert_eq!(found.vertex(), wanted.vertex(), "{what}: {found:?} and {wanted:?}");
+            let numbers = |t: &Tracklet| [t.z0_mm, t.cot_theta, t.curvature, t.d0_mm, t.pt_gev, t.chi2];
             for (found, wanted) in numbers(found).into_iter().zip(numbers(wanted)) {
                 assert!(found.is_finite(), "{what}");
                 assert!((found - wanted).abs() <= 1e-6 * (wanted.abs() + 0.01), "{what}: {found} and {wanted}");
+            }
+            let covariances = |t: &Tracklet| [&t.z_covariance[..], &t.bend_covariance].concat();
+            for (found, wanted) in covariances(found).into_iter().zip(covariances(wanted)) {
+                assert!((found - wanted).abs() <= 1e-6 * wanted.abs() + 1e-15, "{what}: {found} and {wanted}");
             }
             assert!(normalised(found.phi0 - wanted.phi0).abs() < 1e-9, "{what}");
         }
         assert_eq!(buffers.vertices.len(), vertices.len(), "{what}");
         for (found, wanted) in buffers.vertices.iter().zip(&vertices) {
             let near = |a: f64, b: f64| (a - b).abs() <= 1e-5 * (b.abs() + 1e-3);
-            let is_near = near(found.tracklets, wanted.tracklets)
+            let is_near = near(found.weight, wanted.weight)
+                && found.tracklets == wanted.tracklets
                 && near(found.significance, wanted.significance)
                 && near(found.sum_pt2, wanted.sum_pt2)
                 && found.place.iter().zip(wanted.place).all(|(a, b)| (a - b).abs() < 1e-6)
@@ -62,7 +69,8 @@ impl Both {
             assert!(is_near, "{what}: {found:?} and {wanted:?}");
         }
         let mut single = TrackletBuffers::<f32>::default();
-        single.find(&self.tracklets, &self.search, (&roi).into());
+        single.hits.fill(&self.tracklets, &self.search, &plan, (&roi).into());
+        single.find(&self.tracklets, plan.z_range());
         let is_same = |t: &&Tracklet| buffers.tracklets.iter().any(|double| double.hits == t.hits);
         let same = single.tracklets.iter().filter(is_same).count();
         let count = buffers.tracklets.len();
@@ -158,7 +166,6 @@ fn hostile_spacepoints_take_no_part_or_make_no_tracklet() {
 /// Two chains of equal chi2 that share a hit: the one whose hits have the lower numbers is kept.
 #[test]
 fn chains_of_equal_chi2_are_decided_by_their_numbers() {
-    let both = Both::new(&Config::preset(Preset::Auto));
     for numbers in [[5, 4, 3, 2, 1], [1, 2, 3, 4, 5]] {
         let mut hits = PixelHits::<f64>::default();
         hits.numbers = numbers.to_vec();
@@ -168,7 +175,7 @@ fn chains_of_equal_chi2_are_decided_by_their_numbers() {
         }
         triplets.begins = vec![0, 0, 1, 1, 2, 2];
         let mut chains = Chains::default();
-        chains.fill(&both.tracklets, &hits, &triplets);
+        chains.fill(&hits, &triplets);
         let [kept] = &chains.kept[..] else { panic!("{:?}", chains.kept) };
         let wanted = if numbers[0] < numbers[2] { [0, 1, 2] } else { [2, 3, 4] };
         assert_eq!(kept.hits.as_slice(), wanted);

@@ -6,7 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::engine::cpu::lanes::{Lanes, MOST_LANES};
 use crate::engine::cpu::tracklets::hits::{HitRecord, PixelHits, bend_of, cell};
-use crate::engine::tracklets::search::{MAX_PT_GEV, MIN_COT_ON_DISK, SCATTERING_GEV, TrackletSearch};
+use crate::engine::tracklets::search::{MAX_PT_GEV, MAX_TRIPLET_CHI2, MIN_COT_ON_DISK, SCATTERING_GEV, TrackletSearch};
 
 /// Three hits of one track, from the beam outwards.
 #[derive(Clone, Copy, Debug)]
@@ -58,10 +58,12 @@ impl<R> Triplets<R> {
 }
 
 impl<R: Lanes> Triplets<R> {
-    /// Finds all triplets.
-    pub(crate) fn fill(&mut self, search: &TrackletSearch, hits: &PixelHits<R>) {
+    /// Finds all triplets. Returns whether there are too many.
+    pub(crate) fn fill(&mut self, search: &TrackletSearch, hits: &PixelHits<R>, z_range: [f64; 2]) -> bool {
         self.all.clear();
-        Arch::new().dispatch(FillTriplets { search, hits, to: self });
+        if Arch::new().dispatch(FillTriplets { search, hits, z_range, to: self }) {
+            return true;
+        }
         self.begins.clear();
         self.begins.resize(hits.len() + 1, 0);
         for triplet in &self.all {
@@ -72,6 +74,7 @@ impl<R: Lanes> Triplets<R> {
             total += *begin;
             *begin = total;
         }
+        false
     }
 }
 
@@ -158,20 +161,26 @@ const PENDING: usize = 256;
 /// Columns of a pending triplet: rho, 1 / rho, phi, z, resolution, and whether it is on a disk, of
 /// each hit.
 const COLUMNS: usize = 18;
+/// More triplets, or more tests for pairs and triplets, are too many. An event with 200 collisions
+/// has a tenth of them at most.
+const MOST_TRIPLETS: usize = 1 << 23;
+const MOST_TESTS: usize = 1 << 34;
 
 struct FillTriplets<'a, R> {
     search: &'a TrackletSearch,
     hits: &'a PixelHits<R>,
+    z_range: [f64; 2],
     to: &'a mut Triplets<R>,
 }
 
 impl<R: Lanes> WithSimd for FillTriplets<'_, R> {
-    type Output = ();
+    type Output = bool;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { search, hits, to } = self;
-        let finder = Finder::new(simd, search, hits);
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
+        let Self { search, hits, z_range, to } = self;
+        let finder = Finder::new(simd, search, hits, z_range);
+        let mut tests = 0;
         let Triplets { all, doublets, inner, outer, predictions, pending, columns, numbers, .. } = to;
         pending.clear();
         *doublets = 0;
@@ -181,7 +190,7 @@ impl<R: Lanes> WithSimd for FillTriplets<'_, R> {
                 inner.hits.clear();
                 let cell = cell(hits.phi[b].to_f64());
                 for &layer in &of_layer.inner {
-                    finder.doublets::<false>(layer, b, cell, &mut inner.hits);
+                    tests += finder.doublets::<false>(layer, b, cell, &mut inner.hits);
                 }
                 *doublets += inner.hits.len();
                 if inner.hits.is_empty() {
@@ -189,7 +198,11 @@ impl<R: Lanes> WithSimd for FillTriplets<'_, R> {
                 }
                 outer.hits.clear();
                 for &layer in &of_layer.outer {
-                    finder.doublets::<true>(layer, b, cell, &mut outer.hits);
+                    tests += finder.doublets::<true>(layer, b, cell, &mut outer.hits);
+                }
+                tests += inner.hits.len() * outer.hits.len();
+                if tests > MOST_TESTS || all.len() > MOST_TRIPLETS {
+                    return true;
                 }
                 if outer.hits.is_empty() {
                     continue;
@@ -206,6 +219,7 @@ impl<R: Lanes> WithSimd for FillTriplets<'_, R> {
             }
         }
         finder.compute(pending, columns, numbers, all);
+        all.len() > MOST_TRIPLETS
     }
 }
 
@@ -259,7 +273,7 @@ struct Finder<'a, R: Lanes, S: Simd> {
 
 impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
     #[inline(always)]
-    fn new(simd: S, search: &TrackletSearch, hits: &'a PixelHits<R>) -> Self {
+    fn new(simd: S, search: &TrackletSearch, hits: &'a PixelHits<R>, z_range: [f64; 2]) -> Self {
         let number = R::from_f64;
         Self {
             simd,
@@ -268,8 +282,8 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
             by_gev_mm: number(1.0 / search.gev_mm()),
             scattering2: number(SCATTERING_GEV * SCATTERING_GEV),
             width2: number(search.config.beam_width_mm * search.config.beam_width_mm),
-            z_range: search.cuts.z_range.map(number),
-            max_chi2: number(search.cuts.max_triplet_chi2),
+            z_range: z_range.map(number),
+            max_chi2: number(MAX_TRIPLET_CHI2),
         }
     }
 
@@ -294,16 +308,16 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
     }
 
     /// Appends the hits of a layer that make doublets with the middle hit. It lies in this cell,
-    /// and is the inner one of them if `OUTWARDS`.
+    /// and is the inner one of them if `OUTWARDS`. Returns the number of hits that were tested.
     #[inline(always)]
-    fn doublets<const OUTWARDS: bool>(&self, layer: u32, middle: usize, cell: usize, to: &mut Vec<u32>) {
+    fn doublets<const OUTWARDS: bool>(&self, layer: u32, middle: usize, cell: usize, to: &mut Vec<u32>) -> usize {
         let (simd, number, hits) = (self.simd, R::from_f64, self.hits);
         let (rho_m, phi_m, z_m) = (hits.rho[middle], hits.phi[middle], hits.z[middle]);
         let [[least, most], _] = hits.extents(layer);
         let far = if OUTWARDS { most } else { least };
         let step = if OUTWARDS { far - rho_m } else { rho_m - far };
         if step < number(MIN_STEP_MM) {
-            return;
+            return 0;
         }
         let bend_m = if OUTWARDS { -hits.bend[middle] } else { hits.bend[middle] };
         let apart = if OUTWARDS { bend_of(self.max_kappa, far) } else { -bend_of(self.max_kappa, far) };
@@ -316,7 +330,9 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
         let [rho_m, z_m, phi_m, from_mid, z_half] =
             [rho_m, z_m, phi_m, from_mid, z_half].map(|number| R::splat(simd, number));
         let (tenth, min_step) = (self.all(0.1), self.all(MIN_STEP_MM));
+        let mut tests = 0;
         for range in hits.around(layer, cell, most) {
+            tests += range.len();
             for first in range.clone().step_by(R::count::<S>()) {
                 let [rho, bend] = [&hits.rho, &hits.bend].map(|column| self.load(column, first));
                 let [phi, z] = [&hits.phi, &hits.z].map(|column| self.load(column, first));
@@ -338,6 +354,7 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
                 }
             }
         }
+        tests
     }
 
     /// |cot| on a disk.

@@ -23,6 +23,8 @@ impl Chain {
 
 /// The most hits of a chain.
 const MAX_HITS: usize = 6;
+/// The largest cost of adding a hit to a chain: the chi2 of its triplet and of its curvature.
+const MAX_COST: f64 = 20.0;
 
 impl ReferenceTracklets {
     /// Continues each triplet (a, b, c) with the triplet (b, c, d) of the lowest cost, and so on.
@@ -44,7 +46,7 @@ impl ReferenceTracklets {
                 };
                 let costs = next.into_iter().flatten().map(|&next| (cost(next), next));
                 let best = costs.min_by(|(a, _), (b, _)| a.total_cmp(b));
-                let Some((cost, next)) = best.filter(|&(cost, _)| cost <= self.cuts.max_step_cost) else { break };
+                let Some((cost, next)) = best.filter(|&(cost, _)| cost <= MAX_COST) else { break };
                 chain.hits.push(next.hits[2]);
                 chain.chi2 += cost;
             }

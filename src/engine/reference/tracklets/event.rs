@@ -24,7 +24,12 @@ impl ReferenceTracklets {
     /// Finds the tracklets of an event. Spacepoints on other layers than pixel layers take no part;
     /// invalid ones do not either.
     pub fn find(&self, roi: RoiView<'_>) -> TrackletsOfEvent {
-        let hits = PixelHits::new(&self.detector, &self.config, roi);
+        self.find_among(roi, |_| true)
+    }
+
+    /// Finds the tracklets of the spacepoints with these places in the event.
+    pub(in super::super) fn find_among(&self, roi: RoiView<'_>, takes: impl Fn(usize) -> bool) -> TrackletsOfEvent {
+        let hits = PixelHits::new(&self.detector, &self.config, roi, takes);
         let (triplets, doublets) = self.find_triplets(&hits);
         let chains = self.build_chains(&triplets);
         let chains = chains::select(chains);
@@ -34,6 +39,6 @@ impl ReferenceTracklets {
 
     /// Finds the vertices of tracklets, sorted by z, and sets the vertex of each tracklet.
     pub fn find_vertices(&self, tracklets: &mut [Tracklet]) -> Vec<TrackletVertex> {
-        vertices::find(&self.cuts, self.config.beam_width_mm, tracklets)
+        vertices::find(&self.config, self.z_range, tracklets)
     }
 }

@@ -25,25 +25,25 @@ impl ReferenceTracklets {
         let step = last.rho - first.rho;
         let mut tracklet = Tracklet {
             hits: chain.hits.iter().map(|&hit| hit as u32).collect(),
-            cot: (last.z - first.z) / step,
-            kappa: 2.0 * phi[hits.len() - 1] / step,
+            cot_theta: (last.z - first.z) / step,
+            curvature: 2.0 * phi[hits.len() - 1] / step,
             ..Tracklet::default()
         };
         for _ in 0..ROUNDS {
-            let arcs: Vec<f64> = hits.iter().map(|hit| arc(hit.rho, tracklet.kappa)).collect();
+            let arcs: Vec<f64> = hits.iter().map(|hit| arc(hit.rho, tracklet.curvature)).collect();
             let [along_z, in_bend] = self.covariances(&hits, &arcs, &tracklet);
             fit_z(&hits, &arcs, &along_z, &mut tracklet);
             fit_bend(&hits, &phi, &in_bend, &mut tracklet);
         }
         tracklet.phi0 += first.phi;
-        tracklet.pt_gev = self.pt(tracklet.kappa);
+        tracklet.pt_gev = self.pt(tracklet.curvature);
         tracklet
     }
 
     /// The covariances of the hits in z and across the bend: resolution, and scattering in the beam
     /// pipe and in each layer before.
     fn covariances(&self, hits: &[PixelHit], arcs: &[f64], tracklet: &Tracklet) -> [Matrix; 2] {
-        let &Tracklet { cot, kappa, .. } = tracklet;
+        let &Tracklet { cot_theta: cot, curvature: kappa, .. } = tracklet;
         let count = hits.len();
         let mut along_z = vec![vec![0.0; count]; count];
         let mut in_bend = along_z.clone();
@@ -72,7 +72,8 @@ fn fit_z(hits: &[PixelHit], arcs: &[f64], covariance: &Matrix, tracklet: &mut Tr
     let z: Vec<f64> = hits.iter().map(|hit| hit.z).collect();
     let weights = inverse(covariance);
     let (fitted, errors) = least_squares(&rows, &z, &weights, &[0.0, 0.0]);
-    (tracklet.z0, tracklet.cot, tracklet.z0_error) = (fitted[0], fitted[1], errors[0][0].sqrt());
+    (tracklet.z0_mm, tracklet.cot_theta) = (fitted[0], fitted[1]);
+    tracklet.z_covariance = [errors[0][0], errors[0][1], errors[1][1]];
     let residual: Vec<f64> = z.iter().zip(arcs).map(|(z, s)| z - fitted[0] - fitted[1] * s).collect();
     tracklet.chi2 = 0.0;
     for (i, row) in weights.iter().enumerate() {
@@ -88,8 +89,9 @@ fn fit_bend(hits: &[PixelHit], phi: &[f64], covariance: &Matrix, tracklet: &mut 
     let across: Vec<f64> = hits.iter().zip(phi).map(|(hit, phi)| hit.rho * phi).collect();
     let prior = [0.0, 0.0, D0_PRIOR_MM.powi(-2)];
     let (fitted, errors) = least_squares(&rows, &across, &inverse(covariance), &prior);
-    (tracklet.phi0, tracklet.kappa, tracklet.d0) = (fitted[0], fitted[1], fitted[2]);
-    tracklet.d0_error = errors[2][2].sqrt();
+    (tracklet.phi0, tracklet.curvature, tracklet.d0_mm) = (fitted[0], fitted[1], fitted[2]);
+    let triangle = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
+    tracklet.bend_covariance = triangle.map(|(i, j): (usize, usize)| errors[i][j]);
 }
 
 /// The x that minimises (y - A x)^T W (y - A x) + sum of prior x^2, and its covariance.

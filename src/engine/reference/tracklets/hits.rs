@@ -40,11 +40,13 @@ pub(super) struct PixelHits {
 }
 
 impl PixelHits {
-    pub(super) fn new(detector: &Detector, config: &Config, roi: RoiView<'_>) -> Self {
+    /// Takes those of the valid spacepoints that `takes` chooses.
+    pub(super) fn new(detector: &Detector, config: &Config, roi: RoiView<'_>, takes: impl Fn(usize) -> bool) -> Self {
         let layers = detector.layers();
         let mut by_layer = vec![Vec::new(); layers.len()];
         let by_index = roi.spacepoints().enumerate().map(|(index, s)| {
-            let layer = layers.get(s.layer as usize).filter(|layer| layer.sensor == Some(Sensor::Pixel))?;
+            let is_pixel = |layer: &&crate::detector::Layer| layer.sensor == Some(Sensor::Pixel);
+            let layer = layers.get(s.layer as usize).filter(is_pixel).filter(|_| takes(index))?;
             let (rho, phi) = about_beam(config, s)?;
             let resolution = layer.z_resolution_mm.unwrap_or(RESOLUTION_MM);
             let hit = PixelHit { rho, phi, z: s.z, is_disk: layer.is_endcap(), resolution, index };

@@ -17,5 +17,6 @@ mod triplets;
 mod vertex_fit;
 mod vertices;
 
+#[cfg(any(test, feature = "internals"))]
 pub use self::event::TrackletsOfEvent;
 pub use self::search::ReferenceTracklets;

@@ -2,21 +2,28 @@
 
 use crate::config::Config;
 use crate::detector::{Detector, LayerGraph};
-use crate::tracklet::TrackletCuts;
 
 /// The search for tracklets and vertices, serial and in f64.
+#[derive(Clone)]
 pub struct ReferenceTracklets {
     pub(super) detector: Detector,
     pub(super) graph: LayerGraph,
-    pub(super) cuts: TrackletCuts,
     pub(super) config: Config,
+    pub(super) z_range: [f64; 2],
 }
 
 impl ReferenceTracklets {
     /// Makes the search. The configuration says where the beam is, how wide, and the field.
-    pub fn new(config: &Config, detector: &Detector, cuts: TrackletCuts) -> Self {
-        let graph = detector.layer_graph(cuts.z_range);
-        Self { detector: detector.clone(), graph, cuts, config: config.clone() }
+    pub fn new(config: &Config, detector: &Detector) -> Self {
+        let z_range = [config.z_min_mm, config.z_max_mm];
+        let graph = detector.layer_graph(z_range);
+        Self { detector: detector.clone(), graph, config: config.clone(), z_range }
+    }
+
+    /// Returns the search for tracklets that point into this range of z \[mm\].
+    #[must_use]
+    pub fn with_z_range(&self, z_range: [f64; 2]) -> Self {
+        Self { z_range, ..self.clone() }
     }
 
     /// 0.0003 B \[GeV/mm\]: pT times |kappa|.
@@ -26,7 +33,7 @@ impl ReferenceTracklets {
 
     /// The curvature of the softest track \[1/mm\].
     pub(super) fn max_kappa(&self) -> f64 {
-        self.gev_mm() / self.cuts.min_pt_gev
+        self.gev_mm() / self.config.tracklet_pt_gev
     }
 
     /// pT of a curvature \[GeV\].

@@ -9,10 +9,10 @@ use crate::config::{Config, Preset};
 use crate::detector::{Detector, Layer};
 use crate::engine::tracklets::toy::{Track, event, random_track, smear};
 use crate::spacepoint::{Roi, RoiDescriptor, Spacepoint, normalised};
-use crate::tracklet::{Tracklet, TrackletCuts, TrackletVertex};
+use crate::tracklet::{Tracklet, TrackletVertex};
 
 fn search() -> ReferenceTracklets {
-    ReferenceTracklets::new(&Config::preset(Preset::Auto), &Detector::generic(), TrackletCuts::default())
+    ReferenceTracklets::new(&Config::preset(Preset::Auto), &Detector::generic())
 }
 
 fn find(spacepoints: &[Spacepoint]) -> TrackletsOfEvent {
@@ -44,12 +44,12 @@ fn a_lone_track_is_found_with_its_parameters() {
         // Of two spacepoints close to each other, one is left out.
         let close = spacepoints.windows(2).filter(|pair| pair[1].rho - pair[0].rho < 3.0).count();
         assert_eq!(hits.len(), (spacepoints.len() - close).min(6), "{what}");
-        assert!((tracklet.z0 - track.z0).abs() < 0.01 + 0.01 * track.cot.abs(), "{what}");
-        assert!((tracklet.cot - track.cot).abs() < 1e-3 * (1.0 + track.cot.abs()), "{what}");
-        assert!((tracklet.kappa / track.kappa() - 1.0).abs() < 0.02, "{what}");
+        assert!((tracklet.z0_mm - track.z0).abs() < 0.01 + 0.01 * track.cot.abs(), "{what}");
+        assert!((tracklet.cot_theta - track.cot).abs() < 1e-3 * (1.0 + track.cot.abs()), "{what}");
+        assert!((tracklet.curvature / track.kappa() - 1.0).abs() < 0.02, "{what}");
         assert!(normalised(tracklet.phi0 - track.phi0).abs() < 1e-3, "{what}");
         assert!((tracklet.pt_gev / track.pt - 1.0).abs() < 0.02, "{what}");
-        assert!(tracklet.d0.abs() < 0.02 && tracklet.chi2 < 1.0, "{what}");
+        assert!(tracklet.d0_mm.abs() < 0.02 && tracklet.chi2 < 1.0, "{what}");
     }
 }
 
@@ -62,7 +62,7 @@ fn errors_are_those_of_smeared_hits() {
         let track = Track { pt: 30.0, cot: rng.f64() - 0.5, ..random_track(rng, 0.0) };
         let spacepoints: Vec<_> = track.spacepoints().iter().map(|s| smear(s, rng)).collect();
         for tracklet in find(&spacepoints).tracklets {
-            pulls.push((tracklet.z0 - track.z0) / tracklet.z0_error);
+            pulls.push((tracklet.z0_mm - track.z0) / tracklet.z0_error_mm());
             chi2 += tracklet.chi2;
             degrees += tracklet.hits.len() as f64 - 2.0;
         }
@@ -105,7 +105,7 @@ fn vertices_are_where_their_tracks_begin() {
     assert_eq!(vertices.len(), places.len(), "{vertices:?}");
     for (number, (vertex, z)) in vertices.iter().zip(places).enumerate() {
         assert!((vertex.z() - z).abs() < 5.0 * vertex.z_error() && vertex.z_error() < 0.05, "{vertex:?} at {z}");
-        let own: Vec<_> = found.tracklets.iter().filter(|tracklet| tracklet.vertex == Some(number as u32)).collect();
+        let own: Vec<_> = found.tracklets.iter().filter(|tracklet| tracklet.vertex() == Some(number)).collect();
         let sum_pt2: f64 = own.iter().map(|tracklet| tracklet.pt_gev.powi(2)).sum();
         assert!(own.len() >= 8 && (vertex.sum_pt2 / sum_pt2 - 1.0).abs() < 1e-12, "{vertex:?}: {}", own.len());
     }
@@ -124,7 +124,7 @@ fn a_vertex_beside_the_beam_has_its_place() {
         }
     }
     let config = Config::preset(Preset::Auto).with(|c| c.beam_width_mm = 0.1);
-    let search = ReferenceTracklets::new(&config, &Detector::generic(), TrackletCuts::default());
+    let search = ReferenceTracklets::new(&config, &Detector::generic());
     let roi = Roi { descriptor: RoiDescriptor::default(), spacepoints };
     let mut found = search.find((&roi).into());
     let vertices = search.find_vertices(&mut found.tracklets);
@@ -204,7 +204,7 @@ fn a_detector_without_pixels_has_no_tracklets() {
     let detector = Detector::atlas2010();
     let layers = detector.layers().iter().cloned().map(|layer| Layer { sensor: None, ..layer });
     let detector = Detector::new("strips", layers.collect(), None).expect("valid");
-    let search = ReferenceTracklets::new(&Config::preset(Preset::Auto), &detector, TrackletCuts::default());
+    let search = ReferenceTracklets::new(&Config::preset(Preset::Auto), &detector);
     let spacepoints = Track { z0: 5.0, cot: 0.3, phi0: 3.1, pt: 1.0, charge: 1.0 }.spacepoints();
     let roi = Roi { descriptor: RoiDescriptor::default(), spacepoints };
     assert_eq!(search.find((&roi).into()).hits, 0);

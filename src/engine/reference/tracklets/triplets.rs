@@ -30,6 +30,8 @@ impl<'a> Doublet<'a> {
 
 /// The least distance in rho of two hits of a track \[mm\].
 const MIN_STEP_MM: f64 = 3.0;
+/// The largest chi2 of a triplet, of two degrees of freedom.
+const MAX_CHI2: f64 = 9.0;
 
 impl ReferenceTracklets {
     /// Returns the triplets, ordered by the numbers of their hits, and the number of doublets.
@@ -75,7 +77,7 @@ impl ReferenceTracklets {
     }
 
     fn is_in_range(&self, z0: f64, tolerance: f64) -> bool {
-        let [low, high] = self.cuts.z_range;
+        let [low, high] = self.z_range;
         low - tolerance <= z0 && z0 <= high + tolerance
     }
 
@@ -119,7 +121,7 @@ impl ReferenceTracklets {
         let kappa_error2 = self.kappa_error2(a, b, c, theta * (1.0 + cot * cot).sqrt());
         let chi2 = dz * dz / z_error2 + dkappa * dkappa / kappa_error2;
         let z0 = a.z - (c.z - a.z) / (s_c - s_a) * s_a;
-        let keeps = chi2 <= self.cuts.max_triplet_chi2 && self.is_in_range(z0, 0.5 * cot.abs().max(1.0));
+        let keeps = chi2 <= MAX_CHI2 && self.is_in_range(z0, 0.5 * cot.abs().max(1.0));
         keeps.then_some(Triplet { hits: [a.index, b.index, c.index], chi2, kappa })
     }
 

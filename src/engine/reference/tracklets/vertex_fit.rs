@@ -28,10 +28,10 @@ pub(super) fn fit<'a>(
     z: f64,
     beam_width: f64,
 ) -> Option<FittedVertex> {
-    let in_transverse = |tracklet: &Tracklet| 0.5 * (beam_width * tracklet.cot).powi(2);
-    let own_error2 = |tracklet: &Tracklet| tracklet.z0_error.powi(2) + ERROR_FLOOR_MM.powi(2);
+    let in_transverse = |tracklet: &Tracklet| 0.5 * (beam_width * tracklet.cot_theta).powi(2);
+    let own_error2 = |tracklet: &Tracklet| tracklet.z_covariance[0] + ERROR_FLOOR_MM.powi(2);
     let z_error2 = |tracklet: &Tracklet| own_error2(tracklet) + in_transverse(tracklet);
-    let is_near = |tracklet: &Tracklet| (tracklet.z0 - z).abs() < REACH_MM + 3.0 * z_error2(tracklet).sqrt();
+    let is_near = |tracklet: &Tracklet| (tracklet.z0_mm - z).abs() < REACH_MM + 3.0 * z_error2(tracklet).sqrt();
     let tracklets: Vec<(&Tracklet, f64)> = tracklets.filter(|(tracklet, _)| is_near(tracklet)).collect();
     if tracklets.is_empty() {
         return None;
@@ -54,14 +54,14 @@ pub(super) fn fit<'a>(
             for &(tracklet, probability) in &tracklets {
                 let (sin, cos) = tracklet.phi0.sin_cos();
                 // z0 of a track through the vertex, and its d0.
-                let along = [-tracklet.cot * cos, -tracklet.cot * sin, 1.0];
+                let along = [-tracklet.cot_theta * cos, -tracklet.cot_theta * sin, 1.0];
                 let across = [sin, -cos, 0.0];
-                let residual = tracklet.z0 - dot(along, fitted.place);
+                let residual = tracklet.z0_mm - dot(along, fitted.place);
                 let chi2 = residual * residual / z_error2(tracklet);
                 let fermi = 1.0 / (1.0 + ((chi2 - CUT) / (2.0 * temperature)).clamp(-50.0, 50.0).exp());
                 let weight = probability * fermi;
-                add(along, tracklet.z0, weight / own_error2(tracklet));
-                add(across, tracklet.d0, weight / tracklet.d0_error.powi(2));
+                add(along, tracklet.z0_mm, weight / own_error2(tracklet));
+                add(across, tracklet.d0_mm, weight / tracklet.bend_covariance[5]);
             }
             let covariance = inverse(&normal);
             for i in 0..3 {

@@ -5,7 +5,8 @@
 use std::f64::consts::TAU;
 
 use super::vertex_fit;
-use crate::tracklet::{Tracklet, TrackletCuts, TrackletVertex};
+use crate::config::Config;
+use crate::tracklet::{Tracklet, TrackletVertex};
 
 /// A vertex while all are moved together.
 #[derive(Clone, Copy)]
@@ -68,9 +69,10 @@ const MERGE: f64 = 3.0;
 /// The least number of tracklets, as a sum of probabilities.
 const MIN_TRACKLETS: f64 = 1.5;
 
-pub(super) fn find(cuts: &TrackletCuts, beam_width: f64, tracklets: &mut [Tracklet]) -> Vec<TrackletVertex> {
+pub(super) fn find(config: &Config, z_range: [f64; 2], tracklets: &mut [Tracklet]) -> Vec<TrackletVertex> {
+    let (beam_width, least) = (config.beam_width_mm, config.tracklet_significance);
     let places = places(beam_width, tracklets);
-    let mut candidates = maximise(cuts, &places, dense_places(cuts, &places));
+    let mut candidates = maximise(least, &places, dense_places(z_range, &places));
     candidates.sort_by(|a, b| a.z.total_cmp(&b.z));
     let probabilities: Vec<Vec<f64>> = places.iter().map(|place| probabilities(place, &candidates)).collect();
     let vertex = |(number, candidate): (usize, &Candidate)| {
@@ -81,14 +83,15 @@ pub(super) fn find(cuts: &TrackletCuts, beam_width: f64, tracklets: &mut [Trackl
             |fitted| (fitted.place, fitted.covariance),
         );
         let significance = candidate.significance();
-        TrackletVertex { place, covariance, tracklets: candidate.tracklets, significance, sum_pt2: 0.0 }
+        TrackletVertex { place, covariance, weight: candidate.tracklets, tracklets: 0, significance, sum_pt2: 0.0 }
     };
     let mut vertices: Vec<TrackletVertex> = candidates.iter().enumerate().map(vertex).collect();
-    tracklets.iter_mut().for_each(|tracklet| tracklet.vertex = None);
+    tracklets.iter_mut().for_each(|tracklet| tracklet.set_vertex(None));
     for (place, of) in places.iter().zip(&probabilities) {
         if let Some(best) = (0..of.len()).find(|&number| of[number] > 0.5) {
             let tracklet = &mut tracklets[place.of];
-            tracklet.vertex = Some(best as u32);
+            tracklet.set_vertex(Some(best));
+            vertices[best].tracklets += 1;
             vertices[best].sum_pt2 += tracklet.pt_gev.powi(2);
         }
     }
@@ -102,8 +105,8 @@ fn diagonal(errors: [f64; 3]) -> [[f64; 3]; 3] {
 /// The places of the tracklets that may name a vertex.
 fn places(beam_width: f64, tracklets: &[Tracklet]) -> Vec<Place> {
     let place = |(of, tracklet): (usize, &Tracklet)| {
-        let &Tracklet { z0, z0_error, cot, .. } = tracklet;
-        let error = (z0_error.powi(2) + 0.5 * (beam_width * cot).powi(2) + ERROR_FLOOR_MM.powi(2)).sqrt();
+        let &Tracklet { z0_mm: z0, cot_theta: cot, z_covariance, .. } = tracklet;
+        let error = (z_covariance[0] + 0.5 * (beam_width * cot).powi(2) + ERROR_FLOOR_MM.powi(2)).sqrt();
         (error < MAX_ERROR_MM).then_some(Place { z: z0, error, background: 0.0, of })
     };
     let mut places: Vec<Place> = tracklets.iter().enumerate().filter_map(place).collect();
@@ -111,7 +114,7 @@ fn places(beam_width: f64, tracklets: &[Tracklet]) -> Vec<Place> {
     for place in &mut places {
         let tracklet = &tracklets[place.of];
         let part = match tracklet.hits.len() {
-            3 => BACKGROUND_OF_THREE * (1.0 + (tracklet.cot / STEEP).powi(2)),
+            3 => BACKGROUND_OF_THREE * (1.0 + (tracklet.cot_theta / STEEP).powi(2)),
             _ => BACKGROUND,
         };
         let near = all.iter().filter(|&z| (z - place.z).abs() <= DENSITY_REACH_MM).count();
@@ -160,8 +163,8 @@ impl Density {
 }
 
 /// Finds the densest place, takes its tracklets out, and repeats.
-fn dense_places(cuts: &TrackletCuts, places: &[Place]) -> Vec<f64> {
-    let mut density = Density::new(cuts.z_range);
+fn dense_places(z_range: [f64; 2], places: &[Place]) -> Vec<f64> {
+    let mut density = Density::new(z_range);
     places.iter().for_each(|place| density.add(place, 1));
     let mut free: Vec<Place> = places.to_vec();
     let mut found = Vec::new();
@@ -219,7 +222,7 @@ fn probabilities(place: &Place, vertices: &[Candidate]) -> Vec<f64> {
 
 /// Maximises the extended likelihood of all tracklets by expectation and maximisation; joins and
 /// drops vertices meanwhile.
-fn maximise(cuts: &TrackletCuts, places: &[Place], found: Vec<f64>) -> Vec<Candidate> {
+fn maximise(least: f64, places: &[Place], found: Vec<f64>) -> Vec<Candidate> {
     let vertex = |z| Candidate { z, z_error: 0.0, tracklets: FIRST_TRACKLETS, gain: 0.0 };
     let mut vertices: Vec<_> = found.into_iter().map(vertex).collect();
     for round in 0..ROUNDS {
@@ -237,22 +240,21 @@ fn maximise(cuts: &TrackletCuts, places: &[Place], found: Vec<f64>) -> Vec<Candi
             *vertex = Candidate { z: z / by_error, z_error: by_error.powf(-0.5), tracklets, gain: gain - tracklets };
         }
         if MERGE_AFTER.contains(&round) {
-            vertices = join(cuts, vertices);
+            vertices = join(least, vertices);
         }
     }
-    let keeps =
-        |vertex: &Candidate| vertex.tracklets >= MIN_TRACKLETS && vertex.significance() >= cuts.min_significance;
+    let keeps = |vertex: &Candidate| vertex.tracklets >= MIN_TRACKLETS && vertex.significance() >= least;
     vertices.retain(keeps);
     vertices
 }
 
 /// Drops vertices that are far from significant, and those close to one with more tracklets.
-fn join(cuts: &TrackletCuts, mut vertices: Vec<Candidate>) -> Vec<Candidate> {
+fn join(least: f64, mut vertices: Vec<Candidate>) -> Vec<Candidate> {
     vertices.sort_by(|a, b| b.tracklets.total_cmp(&a.tracklets));
     let mut kept: Vec<Candidate> = Vec::new();
     for vertex in vertices {
         let is_apart = |other: &Candidate| (vertex.z - other.z).abs() > MERGE * vertex.z_error.hypot(other.z_error);
-        let may_stay = vertex.tracklets >= 0.75 * MIN_TRACKLETS && vertex.gain >= 0.25 * cuts.min_significance.powi(2);
+        let may_stay = vertex.tracklets >= 0.75 * MIN_TRACKLETS && vertex.gain >= 0.25 * least.powi(2);
         if may_stay && kept.iter().all(is_apart) {
             kept.push(vertex);
         }

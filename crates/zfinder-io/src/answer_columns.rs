@@ -1,0 +1,116 @@
+//! Columns of vertices and tracklets in files of answers.
+
+use std::io::{self, Write};
+
+use zfinder::{Config, Results, RoiId, RoiResult, Tracklet, Vertex};
+
+/// The columns that a file has for a vertex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VertexColumns {
+    /// The columns of a vertex of a histogram: [`CSV_HEADER`](crate::CSV_HEADER).
+    Histogram,
+    /// The same, and then those of a vertex that tracklets were fitted to: number of tracklets, x,
+    /// y, the covariance of x, y and z, and the sum of squared transverse momenta.
+    Fitted,
+}
+
+impl VertexColumns {
+    /// Returns the columns that answers with this configuration have.
+    #[must_use]
+    pub fn of_config(config: &Config) -> Self {
+        if config.takes_tracklets() { Self::Fitted } else { Self::Histogram }
+    }
+
+    /// Returns the columns that these answers need.
+    #[must_use]
+    pub fn of_results(results: &Results) -> Self {
+        let is_fitted = results.vertices().x_mm().iter().any(|x| !x.is_nan());
+        if is_fitted { Self::Fitted } else { Self::Histogram }
+    }
+
+    /// Returns the header of CSV.
+    #[must_use]
+    pub fn csv_header(self) -> String {
+        let mut header = crate::CSV_HEADER.to_owned();
+        if self == Self::Fitted {
+            let numbers = FITTED.iter().map(|(name, _)| *name);
+            [COUNT].into_iter().chain(numbers).for_each(|name| header.extend([",", name]));
+        }
+        header
+    }
+}
+
+/// The number of tracklets.
+pub(crate) const COUNT: &str = "tracklet_count";
+
+/// Columns of a vertex that tracklets were fitted to, behind [`COUNT`].
+pub(crate) const FITTED: [(&str, fn(&Vertex) -> Option<f64>); 9] = [
+    ("x_mm", |vertex| vertex.x_mm),
+    ("y_mm", |vertex| vertex.y_mm),
+    ("cov_xx_mm2", |vertex| vertex.covariance_mm2.map(|of| of[0])),
+    ("cov_xy_mm2", |vertex| vertex.covariance_mm2.map(|of| of[1])),
+    ("cov_xz_mm2", |vertex| vertex.covariance_mm2.map(|of| of[2])),
+    ("cov_yy_mm2", |vertex| vertex.covariance_mm2.map(|of| of[3])),
+    ("cov_yz_mm2", |vertex| vertex.covariance_mm2.map(|of| of[4])),
+    ("cov_zz_mm2", |vertex| vertex.covariance_mm2.map(|of| of[5])),
+    ("sum_pt2_gev2", |vertex| vertex.x_mm.map(|_| vertex.sum_pt2_gev2)),
+];
+
+/// Names of [`Tracklet::numbers`].
+pub(crate) const TRACKLET_NUMBERS: [&str; 16] = [
+    "z0_mm",
+    "cot_theta",
+    "phi0",
+    "curvature",
+    "d0_mm",
+    "pt_gev",
+    "chi2",
+    "cov_z0_z0",
+    "cov_z0_cot",
+    "cov_cot_cot",
+    "cov_phi0_phi0",
+    "cov_phi0_curvature",
+    "cov_phi0_d0",
+    "cov_curvature_curvature",
+    "cov_curvature_d0",
+    "cov_d0_d0",
+];
+
+/// Columns of the spacepoints of a tracklet.
+pub(crate) const HITS: [&str; Tracklet::MOST_HITS] = ["hit_0", "hit_1", "hit_2", "hit_3", "hit_4", "hit_5"];
+
+/// Returns the header of the rows of [`write_tracklets_csv`].
+#[must_use]
+pub fn tracklet_csv_header() -> String {
+    let names = ["event_id", "roi_id", "tracklet", "vertex", "hits"].into_iter().chain(HITS).chain(TRACKLET_NUMBERS);
+    names.collect::<Vec<_>>().join(",")
+}
+
+/// Writes a row for each tracklet of an RoI: its number; the number of its vertex, empty without
+/// one; the number of its spacepoints, and their places in the RoI, counted from 0 in the order of
+/// the input; parameters and covariances of [`Tracklet`]. Numbers have the shortest form that reads
+/// back to the same bits.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write_tracklets_csv(out: &mut impl Write, result: RoiResult<'_>) -> io::Result<()> {
+    let RoiId { event_id, roi_id } = result.id();
+    for (number, tracklet) in result.tracklets().iter().enumerate() {
+        write!(out, "{event_id},{roi_id},{number},")?;
+        if let Some(vertex) = tracklet.vertex() {
+            write!(out, "{vertex}")?;
+        }
+        write!(out, ",{}", tracklet.hits().len())?;
+        for place in 0..Tracklet::MOST_HITS {
+            match tracklet.hits().get(place) {
+                Some(hit) => write!(out, ",{hit}")?,
+                None => write!(out, ",")?,
+            }
+        }
+        for number in tracklet.numbers() {
+            write!(out, ",{number}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
