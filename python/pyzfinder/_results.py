@@ -21,6 +21,7 @@ _ROWS = 10
 
 _OF_ROIS = ("event_id", "roi_id", "status_code", "spacepoints", "outside_window", "fallback")
 _OF_VERTICES = ("z_mm", "z_error_mm", "weight", "pairs", "rank", "significance", "background")
+_COLUMNS = (*_OF_ROIS, *_OF_VERTICES, "offsets")
 
 
 class Vertex(NamedTuple):
@@ -105,7 +106,8 @@ class Results:
         if not isinstance(columns, ResultColumns):
             columns = ResultColumns(dict(columns))
         self._columns = columns
-        self._arrays = columns.arrays()
+        #: The columns that were read.
+        self._arrays: dict[str, np.ndarray] = {}
 
     @classmethod
     def concatenate(cls, parts: Iterable[Results]) -> Results:
@@ -128,13 +130,23 @@ class Results:
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_"):
             raise AttributeError(name)
-        try:
-            return self._arrays[name]
-        except KeyError:
-            raise AttributeError(f"results have no column {name}") from None
+        array = self._arrays.get(name)
+        if array is None:
+            array = self._columns.array(name)
+            if array is None:
+                raise AttributeError(f"results have no column {name}")
+            # Another thread may have read the column meanwhile.
+            array = self._arrays.setdefault(name, array)
+        return array
+
+    def _read_all(self) -> dict[str, np.ndarray]:
+        if len(self._arrays) < len(_COLUMNS):
+            for name in _COLUMNS:
+                getattr(self, name)
+        return self._arrays
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._arrays]
+        return [*super().__dir__(), *_COLUMNS]
 
     def __len__(self) -> int:
         """Return the number of RoIs."""
@@ -147,7 +159,7 @@ class Results:
             if step != 1:
                 raise IndexError("a slice of results has step 1")
             return Results(self._columns.slice(first, max(first, end)))
-        columns = self._arrays
+        columns = self._read_all()
         index = range(len(self))[key]
         low, high = int(self.offsets[index]), int(self.offsets[index + 1])
         vertices = zip(*(columns[name][low:high].tolist() for name in _OF_VERTICES))
@@ -168,14 +180,14 @@ class Results:
         if not isinstance(other, Results):
             return NotImplemented
         return all(
-            np.array_equal(column, other._arrays[name], equal_nan=column.dtype.kind == "f")
-            for name, column in self._arrays.items()
+            np.array_equal(column, getattr(other, name), equal_nan=column.dtype.kind == "f")
+            for name, column in self.to_columns().items()
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple:
-        return Results, (self._arrays,)
+        return Results, (self.to_columns(),)
 
     def __repr__(self) -> str:
         return f"<Results: {len(self.z_mm)} vertices in {len(self)} RoIs>"
@@ -220,7 +232,8 @@ class Results:
 
     def to_columns(self) -> dict[str, np.ndarray]:
         """Return all columns by name, without a copy."""
-        return dict(self._arrays)
+        columns = self._read_all()
+        return {name: columns[name] for name in _COLUMNS}
 
     def to_awkward(self) -> Any:
         """Return an awkward array: a record for each RoI, with a list of records ``vertices``.
@@ -233,7 +246,7 @@ class Results:
         """
         ak = require("awkward", "awkward")
 
-        columns = self._arrays
+        columns = self._read_all()
         vertices = ak.contents.RecordArray(
             [ak.contents.NumpyArray(columns[name]) for name in _OF_VERTICES],
             list(_OF_VERTICES),
@@ -276,7 +289,7 @@ class Results:
 
         def of_vertices(name: str) -> np.ndarray:
             values = np.full(len(roi), np.nan)
-            values[has_vertex] = self._arrays[name][place[has_vertex]]
+            values[has_vertex] = getattr(self, name)[place[has_vertex]]
             return values
 
         frame = pd.DataFrame({"event_id": self.event_id[roi], "roi_id": self.roi_id[roi]})

@@ -73,7 +73,7 @@ pub(crate) struct ResultColumns {
 
 #[pymethods]
 impl ResultColumns {
-    /// Copies columns that `arrays` returned, perhaps in another process.
+    /// Copies columns that `array` returned, perhaps in another process.
     #[new]
     fn new(columns: &Bound<'_, PyDict>) -> PyResult<Self> {
         fn column<T: Element + Clone>(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<T>> {
@@ -149,8 +149,10 @@ impl ResultColumns {
         Self::of_rois(Arc::clone(&self.results), start + first.min(end)..start + end)
     }
 
-    /// Returns the columns by name: read-only arrays that keep these answers.
-    fn arrays<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+    /// Returns a column by its name, if there is one: a read-only array that keeps these answers.
+    ///
+    /// Programs read few columns, and each takes time with the GIL held.
+    fn array<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         fn array<'py, T: Element>(
             owner: &Bound<'py, ResultColumns>,
             range: &Range<usize>,
@@ -158,18 +160,17 @@ impl ResultColumns {
         ) -> PyResult<Bound<'py, PyAny>> {
             borrowed(owner, |columns| &column(&columns.results)[range.clone()])
         }
-        let arrays = PyDict::new(slf.py());
-        for (name, column, range) in slf.get().columns() {
-            let array = match column {
-                Statuses(column) => array(slf, range, *column),
-                Flags(column) => array(slf, range, *column),
-                Counts(column) => array(slf, range, *column),
-                Numbers(column) | OptionalNumbers(column) => array(slf, range, *column),
-            };
-            arrays.set_item(name, array?)?;
+        if name == "offsets" {
+            return borrowed(slf, Self::offsets).map(Some);
         }
-        arrays.set_item("offsets", borrowed(slf, Self::offsets)?)?;
-        Ok(arrays)
+        let Some((_, column, range)) = slf.get().columns().find(|(known, ..)| *known == name) else { return Ok(None) };
+        let array = match column {
+            Statuses(column) => array(slf, range, *column),
+            Flags(column) => array(slf, range, *column),
+            Counts(column) => array(slf, range, *column),
+            Numbers(column) | OptionalNumbers(column) => array(slf, range, *column),
+        };
+        array.map(Some)
     }
 
     /// Returns the address of the first element of each column, which tests compare with arrays.
