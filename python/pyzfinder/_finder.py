@@ -335,6 +335,9 @@ class Finder:
         phi: Any = None,
         seen: Any = None,
     ) -> Spacepoints:
+        is_cylindrical = rho is not None and phi is not None and x is None and y is None
+        if is_cylindrical and z is not None and layer is not None:
+            return Spacepoints((rho, phi, z), layer, offsets, rois)
         columns = {"x": x, "y": y, "z": z, "layer": layer, "rho": rho, "phi": phi}
         given = {name for name, column in columns.items() if column is not None}
         if given == {"x"}:
@@ -343,8 +346,6 @@ class Finder:
             return spacepoints_of(x, self.detector, seen)
         if given == {"x", "y", "z", "layer"}:
             return Spacepoints((x, y, z), layer, offsets, rois, is_cartesian=True)
-        if given == {"rho", "phi", "z", "layer"}:
-            return Spacepoints((rho, phi, z), layer, offsets, rois)
         raise InputError(
             "x, y, z and layer, or rho, phi, z and layer, or one table are expected; given: "
             + (", ".join(sorted(given)) or "nothing")

@@ -56,6 +56,7 @@ TRACKLET = np.dtype(
         ("vertex", np.int32),
     ]
 )
+_COLUMNS = (*_OF_ROIS, *_OF_VERTICES, "offsets", "tracklets", "tracklet_offsets")
 
 
 class Vertex(NamedTuple):
@@ -162,9 +163,8 @@ class Results:
             flat["tracklets"] = np.ascontiguousarray(flat["tracklets"]).view(np.uint8)
             columns = ResultColumns(flat)
         self._columns = columns
-        self._arrays = columns.arrays()
-        self._arrays["covariance_mm2"] = self._arrays["covariance_mm2"].reshape(-1, 6)
-        self._arrays["tracklets"] = self._arrays["tracklets"].view(TRACKLET)
+        #: The columns that were read.
+        self._arrays: dict[str, np.ndarray] = {}
 
     @classmethod
     def concatenate(cls, parts: Iterable[Results]) -> Results:
@@ -187,13 +187,27 @@ class Results:
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_"):
             raise AttributeError(name)
-        try:
-            return self._arrays[name]
-        except KeyError:
-            raise AttributeError(f"results have no column {name}") from None
+        array = self._arrays.get(name)
+        if array is None:
+            array = self._columns.array(name)
+            if array is None:
+                raise AttributeError(f"results have no column {name}")
+            if name == "covariance_mm2":
+                array = array.reshape(-1, 6)
+            elif name == "tracklets":
+                array = array.view(TRACKLET)
+            # Another thread may have read the column meanwhile.
+            array = self._arrays.setdefault(name, array)
+        return array
+
+    def _read_all(self) -> dict[str, np.ndarray]:
+        if len(self._arrays) < len(_COLUMNS):
+            for name in _COLUMNS:
+                getattr(self, name)
+        return self._arrays
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._arrays]
+        return [*super().__dir__(), *_COLUMNS]
 
     def __len__(self) -> int:
         """Return the number of RoIs."""
@@ -206,7 +220,7 @@ class Results:
             if step != 1:
                 raise IndexError("a slice of results has step 1")
             return Results(self._columns.slice(first, max(first, end)))
-        columns = self._arrays
+        columns = self._read_all()
         index = range(len(self))[key]
         low, high = int(self.offsets[index]), int(self.offsets[index + 1])
         vertices = zip(*(columns[name][low:high].tolist() for name in _OF_VERTICES))
@@ -229,14 +243,14 @@ class Results:
         if not isinstance(other, Results):
             return NotImplemented
         return all(
-            np.array_equal(column, other._arrays[name], equal_nan=column.dtype.kind == "f")
-            for name, column in self._arrays.items()
+            np.array_equal(column, getattr(other, name), equal_nan=column.dtype.kind == "f")
+            for name, column in self.to_columns().items()
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple:
-        return Results, (self._arrays,)
+        return Results, (self.to_columns(),)
 
     def __repr__(self) -> str:
         return f"<Results: {len(self.z_mm)} vertices in {len(self)} RoIs>"
@@ -281,7 +295,8 @@ class Results:
 
     def to_columns(self) -> dict[str, np.ndarray]:
         """Return all columns by name, without a copy."""
-        return dict(self._arrays)
+        columns = self._read_all()
+        return {name: columns[name] for name in _COLUMNS}
 
     def to_awkward(self) -> Any:
         """Return an awkward array: a record for each RoI, with lists of records.
@@ -295,7 +310,8 @@ class Results:
         """
         ak = require("awkward", "awkward")
 
-        columns = self._arrays
+        columns = self._read_all()
+
         def lists(names: tuple[str, ...], table: Any, offsets: np.ndarray) -> Any:
             records = ak.contents.RecordArray(
                 [ak.contents.NumpyArray(table[name]) for name in names],
@@ -306,8 +322,8 @@ class Results:
 
         nested = {"vertices": lists(_OF_VERTICES, columns, self.offsets)}
         if len(self.tracklets):
-            table = {name: np.ascontiguousarray(self.tracklets[name]) for name in TRACKLET.names}
-            nested["tracklets"] = lists(TRACKLET.names, table, self.tracklet_offsets)
+            table = {name: np.ascontiguousarray(self.tracklets[name]) for name in TRACKLET.names or ()}
+            nested["tracklets"] = lists(TRACKLET.names or (), table, self.tracklet_offsets)
         words = ak.to_layout(ak.Array(list(STATUSES)))
         status = ak.contents.IndexedArray(
             ak.index.Index64(self.status_code.astype(np.int64)),
@@ -343,7 +359,7 @@ class Results:
         place = np.repeat(self.offsets[:-1], rows) + number
 
         def of_vertices(name: str) -> np.ndarray:
-            column = self._arrays[name]
+            column = getattr(self, name)
             values = np.full((len(roi), *column.shape[1:]), np.nan)
             values[has_vertex] = column[place[has_vertex]]
             return values

@@ -83,7 +83,7 @@ pub(crate) struct ResultColumns {
 
 #[pymethods]
 impl ResultColumns {
-    /// Copies columns that `arrays` returned, perhaps in another process.
+    /// Copies columns that `array` returned, perhaps in another process.
     #[new]
     fn new(columns: &Bound<'_, PyDict>) -> PyResult<Self> {
         fn column<T: Element + Clone>(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<T>> {
@@ -182,8 +182,10 @@ impl ResultColumns {
         Self::of_rois(Arc::clone(&self.results), start + first.min(end)..start + end)
     }
 
-    /// Returns the columns by name: read-only arrays that keep these answers.
-    fn arrays<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+    /// Returns a column by its name, if there is one: a read-only array that keeps these answers.
+    ///
+    /// Programs read few columns, and each takes time with the GIL held.
+    fn array<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         fn array<'py, T: Element>(
             owner: &Bound<'py, ResultColumns>,
             range: &Range<usize>,
@@ -191,21 +193,21 @@ impl ResultColumns {
         ) -> PyResult<Bound<'py, PyAny>> {
             borrowed(owner, |columns| &column(&columns.results)[range.clone()])
         }
-        let arrays = PyDict::new(slf.py());
-        for (name, column, range) in slf.get().columns() {
-            let array = match column {
-                Statuses(column) => array(slf, range, *column),
-                Flags(column) => array(slf, range, *column),
-                Counts(column) => array(slf, range, *column),
-                Numbers(column) | OptionalNumbers(column) => array(slf, range, *column),
-                Covariances(column) => borrowed(slf, |columns| column(&columns.results)[range.clone()].as_flattened()),
-            };
-            arrays.set_item(name, array?)?;
+        match name {
+            "offsets" => return borrowed(slf, Self::offsets).map(Some),
+            "tracklets" => return borrowed(slf, Self::tracklet_bytes).map(Some),
+            "tracklet_offsets" => return borrowed(slf, Self::tracklet_offsets).map(Some),
+            _ => {}
         }
-        arrays.set_item("offsets", borrowed(slf, Self::offsets)?)?;
-        arrays.set_item("tracklets", borrowed(slf, Self::tracklet_bytes)?)?;
-        arrays.set_item("tracklet_offsets", borrowed(slf, Self::tracklet_offsets)?)?;
-        Ok(arrays)
+        let Some((_, column, range)) = slf.get().columns().find(|(known, ..)| *known == name) else { return Ok(None) };
+        let array = match column {
+            Statuses(column) => array(slf, range, *column),
+            Flags(column) => array(slf, range, *column),
+            Counts(column) => array(slf, range, *column),
+            Numbers(column) | OptionalNumbers(column) => array(slf, range, *column),
+            Covariances(column) => borrowed(slf, |columns| column(&columns.results)[range.clone()].as_flattened()),
+        };
+        array.map(Some)
     }
 
     /// Returns the address of the first element of each column, which tests compare with arrays.

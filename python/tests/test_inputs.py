@@ -74,6 +74,24 @@ def test_offsets_may_be_any_integers(dtype):
     assert find(offsets=OFFSETS.tolist()) == EXPECTED
 
 
+@pytest.mark.parametrize("unusual", UNUSUAL)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_unusual_columns_of_one_event_have_the_same_answer(unusual, name):
+    event = {column: values[:3] for column, values in COLUMNS.items()}
+    expected = FINDER.find(**event, offsets=[0, 3])
+    assert FINDER.find(**event) == expected
+    assert FINDER.find(**{**event, name: UNUSUAL[unusual](event[name])}) == expected
+    with pytest.raises(InputError):
+        FINDER.find(**{**event, name: event[name][:2]})
+
+
+def test_usual_columns_of_one_event_are_borrowed():
+    spacepoints = Spacepoints((RHO, PHI, Z), LAYER)
+    assert all(mine is given for mine, given in zip(spacepoints.columns, (RHO, PHI, Z)))
+    assert spacepoints.layer is LAYER and spacepoints.offsets.tolist() == [0, len(LAYER)]
+    assert len(spacepoints) == 1 and spacepoints.event_id.tolist() == [0]
+
+
 def test_single_precision_is_searched_as_it_is():
     single = {name: COLUMNS[name].astype(np.float32) for name in ("rho", "phi", "z")}
     double = {name: column.astype(np.float64) for name, column in single.items()}
