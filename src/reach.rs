@@ -64,7 +64,6 @@ impl Detector {
                     ));
                 }
             };
-            let takes_part = takes_part && (!config.all_vertices || layer.sensor == Some(Sensor::Pixel));
             mask |= u64::from(takes_part) << index;
         }
         if mask.count_ones() < 2 {

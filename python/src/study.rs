@@ -144,7 +144,7 @@ pub(crate) fn evaluate<'py>(
     if offsets.len() != results.rois.len() + 1 || hard.len() != z_mm.len() {
         return Err(input_error("true vertices of other RoIs than the results"));
     }
-    let mut evaluation = Evaluation::new(Options { within_mm, isolation_mm });
+    let mut evaluation = Evaluation::new(Options { within_mm, isolation_mm, ..Options::default() });
     for (result, ends) in results.iter().zip(offsets.windows(2)) {
         let range = usize::try_from(ends[0]).ok().zip(usize::try_from(ends[1]).ok());
         let range = range.filter(|(first, end)| first <= end && *end <= z_mm.len());

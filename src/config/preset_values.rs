@@ -83,7 +83,7 @@ impl Config {
             Preset::HardScatter => Self::hard_scatter(),
             // Tracks below 4 GeV add little weight. Without them a search takes a sixth less time.
             Preset::Auto => Self { bending_pt_gev: 4.0, fallback: Fallback::FullScan, ..Self::hard_scatter() },
-            Preset::AllVertices => Self { all_vertices: true, ..Self::hard_scatter() },
+            Preset::AllVertices => Self { bending_pt_gev: 4.0, all_vertices: true, ..Self::hard_scatter() },
             Preset::Thesis => Self { neighbours: Neighbours::Single, first_layers: 64, z_bin_mm: 0.4, ..Self::BASE },
         }
     }

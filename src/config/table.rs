@@ -325,8 +325,7 @@ keys! {
 
         /// All vertices, found from tracklets, in place of the highest peaks of the histogram.
         ///
-        /// The vertex of the hardest tracklets comes first. The keys of histogram, slices and
-        /// triplets have no effect, but the range of z has.
+        /// Vertices at peaks come first, in the order of the peaks.
         all_vertices: bool = false, Flag; Tracklets
         /// Tracklets that are returned with the vertices.
         ///

@@ -249,10 +249,6 @@ impl CpuEngine {
         results: &mut Results,
     ) -> Result<()> {
         let plan = step!("plan", self.search.plan(roi))?;
-        if let Some(tracklets) = self.tracklets.as_ref().filter(|_| self.search.config.all_vertices) {
-            self.find_all_vertices(tracklets, &plan, roi, workspace, results);
-            return Ok(());
-        }
         let packed = step!("pack", self.pack::<R>(&plan, roi, &mut workspace.spacepoints));
         if packed.kept == 0 || plan.is_too_much() {
             plan.report(packed, &[], packed.kept > 0, results);
@@ -266,56 +262,43 @@ impl CpuEngine {
             _ => self.in_pool(|| self.search_roi(&plan, helpers, workspace, |peak| builder.take(peak))),
         };
         builder.finish();
-        let mut tracklets_too_many = false;
-        if let Some(tracklets) = self.tracklets.as_ref().filter(|_| !too_many) {
-            tracklets_too_many = self.refine(tracklets, &plan, roi, workspace, &mut vertices);
-        }
-        plan.report(packed, &vertices, too_many || tracklets_too_many, results);
-        if self.tracklets.is_some() && !too_many && !tracklets_too_many {
+        let too_many = match &self.tracklets {
+            Some(tracklets) if !too_many => self.find_tracklets(tracklets, &plan, roi, workspace, &mut vertices),
+            _ => too_many,
+        };
+        plan.report(packed, &vertices, too_many, results);
+        if self.tracklets.is_some() && !packed.bad && !too_many {
             results.push_tracklets(workspace.answer.tracklets.iter().copied());
         }
         workspace.vertices = vertices;
         Ok(())
     }
 
-    /// Finds the vertices of all tracklets.
-    fn find_all_vertices<R: Lanes>(
+    /// Finds tracklets, and with them all vertices, or x, y and z of the vertices of peaks. Returns
+    /// whether there are too many.
+    fn find_tracklets<R: Lanes>(
         &self,
         tracklets: &TrackletSearch,
         plan: &RoiPlan,
         roi: RoiView<'_>,
         workspace: &mut Workspace<R>,
-        results: &mut Results,
-    ) {
-        let Workspace { tracklets: buffers, answer, .. } = workspace;
-        let packed = step!("hits", buffers.hits.fill(tracklets, &self.search, plan, roi));
-        answer.clear();
-        let too_many = packed.kept > 0 && !packed.bad && buffers.find(tracklets, plan.z_range());
-        if !packed.bad && !too_many {
-            answer.take_all(&self.search.config, buffers.found());
-        }
-        plan.report(packed, &answer.vertices, too_many, results);
-        results.push_tracklets(answer.tracklets.iter().copied());
-    }
-
-    /// Refines the vertices of peaks by tracklets of the whole range of z, or near each vertex.
-    /// Returns whether there are too many.
-    fn refine<R: Lanes>(
-        &self,
-        tracklets: &TrackletSearch,
-        plan: &RoiPlan,
-        roi: RoiView<'_>,
-        workspace: &mut Workspace<R>,
-        vertices: &mut [Vertex],
+        vertices: &mut Vec<Vertex>,
     ) -> bool {
         let Workspace { tracklets: buffers, answer, .. } = workspace;
         let config = &self.search.config;
         answer.clear();
         step!("hits", buffers.hits.fill(tracklets, &self.search, plan, roi));
-        if config.tracklets == Tracklets::All {
-            let too_many = buffers.find(tracklets, plan.z_range());
-            answer.refine(config, vertices, 0, buffers.found());
-            return too_many;
+        if config.all_vertices || config.tracklets == Tracklets::All {
+            if buffers.find(tracklets, plan.z_range()) {
+                return true;
+            }
+            if config.all_vertices {
+                answer.take_all(config, vertices, buffers.found());
+                vertices.clone_from(&answer.vertices);
+            } else {
+                answer.refine(config, vertices, 0, buffers.found());
+            }
+            return false;
         }
         for place in 0..vertices.len() {
             if buffers.find(tracklets, TrackletAnswer::z_range_near(vertices[place].z_mm)) {

@@ -72,16 +72,15 @@ impl ReferenceEngine {
     /// An RoI whose z range makes no histogram.
     pub fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>, results: &mut Results) -> Result<()> {
         for roi in batch.into().iter() {
-            if self.config.all_vertices {
-                self.find_all_vertices(roi, results)?;
-                continue;
-            }
             let mut filled = self.fill(roi)?;
             let peaks = self.find_peaks(&mut filled);
             let mut vertices: Vec<Vertex> = peaks.into_iter().map(|peak| peak.vertex).collect();
             let mut answer = TrackletAnswer::default();
-            if let (Some(search), Some(sliced)) = (&self.tracklets, self.slice_spacepoints(roi)) {
-                self.refine(search, roi, &sliced, &mut vertices, &mut answer);
+            let can_be_searched = matches!(filled.summary.status, Status::Ok | Status::NoPeak);
+            if let (Some(search), Some(sliced), true) = (&self.tracklets, self.slice_spacepoints(roi), can_be_searched)
+            {
+                self.find_tracklets(search, roi, &sliced, &mut vertices, &mut answer);
+                filled.summary.status = if vertices.is_empty() { Status::NoPeak } else { Status::Ok };
             }
             results.push(filled.summary, vertices);
             results.push_tracklets(answer.tracklets);
@@ -89,36 +88,13 @@ impl ReferenceEngine {
         Ok(())
     }
 
-    /// Finds the vertices of all tracklets.
-    fn find_all_vertices(&self, roi: RoiView<'_>, results: &mut Results) -> Result<()> {
-        let z_bins = self.config.z_bins(roi.descriptor.eta, roi.descriptor.z_range)?;
-        let mut summary = RoiSummary::new(roi.descriptor.id, Status::BadSpacepoint);
-        let mut answer = TrackletAnswer::default();
-        if let (Some(search), Some(sliced)) = (&self.tracklets, self.slice_spacepoints(roi)) {
-            summary.spacepoints = sliced.kept as u64;
-            summary.outside_window = sliced.outside as u64;
-            let search = search.with_z_range([z_bins.z_min, z_bins.z_max]);
-            let mut tracklets = search.find_among(roi, sliced.is_kept()).tracklets;
-            let vertices = search.find_vertices(&mut tracklets);
-            answer.take_all(&self.config, Found { tracklets: &tracklets, vertices: &vertices });
-            summary.status = match (sliced.kept, answer.vertices.len()) {
-                (0, _) => Status::Empty,
-                (_, 0) => Status::NoPeak,
-                _ => Status::Ok,
-            };
-        }
-        results.push(summary, answer.vertices);
-        results.push_tracklets(answer.tracklets);
-        Ok(())
-    }
-
-    /// Refines the vertices of peaks by tracklets of the whole range of z, or near each vertex.
-    fn refine(
+    /// Finds tracklets, and with them all vertices, or x, y and z of the vertices of peaks.
+    fn find_tracklets(
         &self,
         search: &ReferenceTracklets,
         roi: RoiView<'_>,
         sliced: &Sliced,
-        vertices: &mut [Vertex],
+        vertices: &mut Vec<Vertex>,
         answer: &mut TrackletAnswer,
     ) {
         let find = |z_range: [f64; 2]| {
@@ -128,9 +104,15 @@ impl ReferenceEngine {
             (tracklets, found)
         };
         let whole = roi.descriptor.z_range.unwrap_or((self.config.z_min_mm, self.config.z_max_mm));
-        if self.config.tracklets == Tracklets::All {
+        if self.config.all_vertices || self.config.tracklets == Tracklets::All {
             let (tracklets, found) = find(whole.into());
-            answer.refine(&self.config, vertices, 0, Found { tracklets: &tracklets, vertices: &found });
+            let found = Found { tracklets: &tracklets, vertices: &found };
+            if self.config.all_vertices {
+                answer.take_all(&self.config, vertices, found);
+                vertices.clone_from(&answer.vertices);
+            } else {
+                answer.refine(&self.config, vertices, 0, found);
+            }
             return;
         }
         for place in 0..vertices.len() {

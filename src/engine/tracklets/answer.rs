@@ -17,15 +17,18 @@ pub(crate) struct Found<'a> {
 pub(crate) struct TrackletAnswer {
     pub(crate) vertices: Vec<Vertex>,
     pub(crate) tracklets: Vec<Tracklet>,
-    ranks: Vec<f64>,
-    /// Of the vertices found: the best one first.
-    order: Vec<usize>,
+    /// Of the vertices found: the sum of pT^2 of the tracklets that are measured well.
+    hardness: Vec<f64>,
+    /// The numbers of the vertices found that are not at a peak.
+    others: Vec<usize>,
     /// The place in the answer of each vertex found.
     places: Vec<Option<usize>>,
 }
 
-/// Larger momenta are measured too badly to count more in a rank \[GeV\].
-const RANK_PT_GEV: f64 = 10.0;
+/// Tracklets of fewer spacepoints are often wrong combinations, and larger momenta are hardly
+/// measured \[GeV\].
+const HARD_HITS: usize = 4;
+const HARD_PT_GEV: f64 = 20.0;
 /// Tracklets within so many standard deviations, and this distance more, are those of the first
 /// vertex \[mm\].
 const WINDOW_ERRORS: f64 = 3.0;
@@ -43,43 +46,44 @@ impl TrackletAnswer {
         [z_mm - RANGE_MM, z_mm + RANGE_MM]
     }
 
-    /// Takes all vertices, the one of the hardest tracklets first.
-    pub(crate) fn take_all(&mut self, config: &Config, found: Found<'_>) {
-        self.rank(found);
-        let Self { vertices, ranks, order, places, .. } = self;
-        order.clear();
-        order.extend(0..found.vertices.len());
-        order.sort_unstable_by(|&a, &b| ranks[b].total_cmp(&ranks[a]).then(a.cmp(&b)));
-        vertices.clear();
-        places.clear();
-        places.resize(found.vertices.len(), None);
-        for (place, &number) in order.iter().enumerate() {
-            let of = &found.vertices[number];
-            let mut vertex = Vertex { weight: of.weight, significance: Some(of.significance), ..Vertex::default() };
-            of.refine(&mut vertex, config.beam_at(of.z()));
-            vertex.rank = ranks[number];
-            vertices.push(vertex);
-            places[number] = Some(place);
+    pub(crate) fn clear(&mut self) {
+        self.vertices.clear();
+        self.tracklets.clear();
+    }
+
+    /// Takes all vertices that were found: those at peaks in the order of the peaks, then the
+    /// others, the hardest one first.
+    pub(crate) fn take_all(&mut self, config: &Config, peaks: &[Vertex], found: Found<'_>) {
+        self.begin(found);
+        self.vertices.clear();
+        for peak in peaks.iter().filter(|peak| !peak.is_insignificant()) {
+            if let Some(number) = self.at_peak(peak, found) {
+                self.places[number] = Some(self.vertices.len());
+                self.vertices.push(vertex(config, &found.vertices[number], peak.rank));
+            }
+        }
+        let Self { vertices, hardness, others, places, .. } = self;
+        others.clear();
+        others.extend((0..places.len()).filter(|&number| places[number].is_none()));
+        others.sort_unstable_by(|&a, &b| hardness[b].total_cmp(&hardness[a]).then(a.cmp(&b)));
+        for &number in &*others {
+            places[number] = Some(vertices.len());
+            vertices.push(vertex(config, &found.vertices[number], 0.0));
         }
         self.take_tracklets(config, found);
     }
 
     /// Sets x, y, z and their errors of the vertices of peaks, from the tracklets near each. Without
-    /// any, a vertex stays as it is. `first` is the number of the first of these vertices, with
-    /// whose tracklets the answer's begin.
+    /// any, a vertex stays as it is. `first` is the number of the first of these vertices; the
+    /// tracklets of the first vertex of all are taken.
     pub(crate) fn refine(&mut self, config: &Config, peaks: &mut [Vertex], first: usize, found: Found<'_>) {
-        self.rank(found);
-        let Self { ranks, places, .. } = self;
-        places.clear();
-        places.resize(found.vertices.len(), None);
-        for (place, vertex) in peaks.iter_mut().enumerate() {
-            let most = PEAK_MM.max(PEAK_ERRORS * vertex.z_error_mm);
-            let is_near = |&number: &usize| (found.vertices[number].z() - vertex.z_mm).abs() <= most;
-            let near = (0..found.vertices.len()).filter(|&number| places[number].is_none()).filter(is_near);
-            let Some(number) = near.max_by(|&a, &b| ranks[a].total_cmp(&ranks[b]).then(b.cmp(&a))) else { continue };
-            let of = &found.vertices[number];
-            of.refine(vertex, config.beam_at(of.z()));
-            places[number] = Some(first + place);
+        self.begin(found);
+        for (place, peak) in peaks.iter_mut().enumerate() {
+            if let Some(number) = self.at_peak(peak, found) {
+                let of = &found.vertices[number];
+                of.refine(peak, config.beam_at(of.z()));
+                self.places[number] = Some(first + place);
+            }
         }
         if first == 0 {
             self.vertices.clear();
@@ -88,21 +92,28 @@ impl TrackletAnswer {
         }
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.vertices.clear();
-        self.tracklets.clear();
-    }
-
     /// Sums up the squared momenta of the tracklets of each vertex.
-    fn rank(&mut self, found: Found<'_>) {
-        self.ranks.clear();
-        self.ranks.resize(found.vertices.len(), 0.0);
-        for tracklet in found.tracklets {
+    fn begin(&mut self, found: Found<'_>) {
+        let Self { hardness, places, .. } = self;
+        places.clear();
+        places.resize(found.vertices.len(), None);
+        hardness.clear();
+        hardness.resize(found.vertices.len(), 0.0);
+        for tracklet in found.tracklets.iter().filter(|tracklet| tracklet.hits.len() >= HARD_HITS) {
             if let Some(vertex) = tracklet.vertex() {
-                let pt = tracklet.pt_gev.min(RANK_PT_GEV);
-                self.ranks[vertex] += pt * pt;
+                let pt = tracklet.pt_gev.min(HARD_PT_GEV);
+                hardness[vertex] += pt * pt;
             }
         }
+    }
+
+    /// Returns the hardest vertex near a peak that is not at another one.
+    fn at_peak(&self, peak: &Vertex, found: Found<'_>) -> Option<usize> {
+        let Self { hardness, places, .. } = self;
+        let most = PEAK_MM.max(PEAK_ERRORS * peak.z_error_mm);
+        let is_near = |&number: &usize| (found.vertices[number].z() - peak.z_mm).abs() <= most;
+        let near = (0..places.len()).filter(|&number| places[number].is_none()).filter(is_near);
+        near.max_by(|&a, &b| hardness[a].total_cmp(&hardness[b]).then(b.cmp(&a)))
     }
 
     fn take_tracklets(&mut self, config: &Config, found: Found<'_>) {
@@ -120,4 +131,11 @@ impl TrackletAnswer {
         let taken = found.tracklets.iter().filter(is_taken);
         tracklets.extend(taken.map(|of| of.with_vertex(of.vertex().and_then(|vertex| places[vertex]))));
     }
+}
+
+/// The vertex as users get it.
+fn vertex(config: &Config, of: &TrackletVertex, rank: f64) -> Vertex {
+    let mut vertex = Vertex { weight: of.weight, rank, significance: Some(of.significance), ..Vertex::default() };
+    of.refine(&mut vertex, config.beam_at(of.z()));
+    vertex
 }

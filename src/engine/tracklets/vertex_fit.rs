@@ -11,6 +11,8 @@ pub(super) const CUT: f64 = 9.0;
 /// How soft the cut is, from step to step.
 pub(super) const TEMPERATURES: [f64; 3] = [4.0, 2.0, 1.0];
 const ROUNDS: usize = 3;
+/// Added to the error of z: tracks of decays and of neighbours pull it \[mm\].
+const Z_FLOOR_MM: f64 = 0.005;
 /// Tracklets begin this close to the vertex, or within three errors \[mm\].
 const REACH_MM: f64 = 0.3;
 
@@ -80,6 +82,7 @@ pub(super) fn fit<'a>(
             place = covariance.map(|row| row[0] * right[0] + row[1] * right[1] + row[2] * right[2]);
         }
     }
+    covariance[2][2] += Z_FLOOR_MM * Z_FLOOR_MM;
     Some((place, covariance))
 }
 

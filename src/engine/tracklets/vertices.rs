@@ -37,6 +37,8 @@ const ROUNDS: usize = 15;
 /// far from significant.
 const MERGE_AFTER: [usize; 2] = [4, 9];
 const MERGE: f64 = 3.0;
+/// Added to both errors: tracks of decays make a second place near their vertex \[mm\].
+const MERGE_FLOOR_MM: f64 = 0.03;
 /// The least number of tracklets, as a sum of probabilities.
 const MIN_TRACKLETS: f64 = 1.5;
 
@@ -205,7 +207,7 @@ fn join(least_gain: f64, vertices: &mut Vec<Candidate>) {
         let vertex = vertices[i];
         let is_apart = |other: &Candidate| {
             let (apart, errors2) = (vertex.z - other.z, vertex.z_error.powi(2) + other.z_error.powi(2));
-            apart * apart > MERGE * MERGE * errors2
+            apart * apart > MERGE * MERGE * (errors2 + MERGE_FLOOR_MM * MERGE_FLOOR_MM)
         };
         let may_stay = vertex.tracklets >= 0.75 * MIN_TRACKLETS && vertex.gain >= 0.5 * least_gain;
         if may_stay && vertices[..kept].iter().all(is_apart) {

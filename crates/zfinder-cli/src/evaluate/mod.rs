@@ -72,6 +72,9 @@ pub(super) struct Evaluate {
     /// A primary is isolated if every other true vertex is further away than this, in mm
     #[arg(long, value_name = "MM", default_value = "10", value_parser = length, help_heading = "Figures")]
     isolation_mm: f64,
+    /// Figures of all vertices match a vertex with a true one nearer than this, in mm
+    #[arg(long, value_name = "MM", default_value = "0.2", value_parser = length, help_heading = "Figures")]
+    match_mm: f64,
     /// Quantity of the bins [default: pile-up if truth lists it, else spacepoints]
     #[arg(long, value_enum, help_heading = "Figures")]
     by: Option<ByName>,
@@ -236,7 +239,7 @@ impl Evaluate {
     }
 
     fn options(&self) -> Options {
-        Options { within_mm: self.within_mm, isolation_mm: self.isolation_mm }
+        Options { within_mm: self.within_mm, isolation_mm: self.isolation_mm, match_mm: self.match_mm }
     }
 
     fn most_bins(&self) -> Option<usize> {

@@ -219,12 +219,13 @@ impl Report {
     }
 
     fn write_legend(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Options { within_mm, isolation_mm } = self.options;
+        let Options { within_mm, isolation_mm, match_mm } = self.options;
         writeln!(
             out,
             "\nright: within {within_mm} mm of the true primary vertex; residuals and pulls: of right first vertices;\n\
              false: within {within_mm} mm of no true vertex; split: two or more within {within_mm} mm of the primary;\n\
-             isolated: no other true vertex within {isolation_mm} mm of the primary, else close"
+             isolated: no other true vertex within {isolation_mm} mm of the primary, else close;\n\
+             all vertices: matched one to one within {match_mm} mm; of tracks above 0.5 GeV within |eta| < 2.5"
         )
     }
 }

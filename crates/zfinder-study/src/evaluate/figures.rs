@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::By;
+use super::all_vertices::{ListCounts, ListFigures};
 use super::statistics::{Fraction, Spread, roc_area};
 
 /// The figures that are given for isolated and for close primaries.
@@ -67,6 +68,9 @@ pub struct Figures {
     pub roc_significance: Option<f64>,
     /// The same for the ratio of the ranks of the first and the second vertex.
     pub roc_rank_ratio: Option<f64>,
+    /// Figures of the list of all vertices, where truth has numbers of tracks.
+    #[serde(default)]
+    pub list: ListFigures,
 }
 
 /// A figure with its name.
@@ -101,6 +105,7 @@ impl Figures {
             position: mean(sum(|seen| seen.position.unwrap_or(0)) as f64, all.any.passed),
             roc_significance: roc_area(seen.clone().filter_map(RoiRecord::significance).collect()),
             roc_rank_ratio: roc_area(seen.clone().filter_map(RoiRecord::rank_ratio).collect()),
+            list: ListFigures::new(seen.clone().map(|seen| &seen.list)),
             rois,
             vertices,
             first: all.first,
@@ -152,6 +157,16 @@ impl Figures {
             number("position_mean", "mean position of the right vertex", self.position),
             number("roc_area_significance", "ROC area of the significance", self.roc_significance),
             number("roc_area_rank_ratio", "ROC area of the rank ratio", self.roc_rank_ratio),
+            fraction("list_efficiency_1", "all vertices: found, of 1 track or more", self.list.efficiency[0]),
+            fraction("list_efficiency_3", "all vertices: found, of 3 tracks or more", self.list.efficiency[1]),
+            fraction("list_efficiency_5", "all vertices: found, of 5 tracks or more", self.list.efficiency[2]),
+            fraction("list_efficiency_10", "all vertices: found, of 10 tracks or more", self.list.efficiency[3]),
+            fraction("list_chance_3", "all vertices: by chance, of 3 tracks or more", self.list.chance),
+            fraction("list_near_2", "all vertices: within 0.17 mm, of 2 tracks or more", self.list.near),
+            fraction("list_clean", "all vertices: clean", self.list.clean),
+            fraction("list_merged", "all vertices: merged", self.list.merged),
+            fraction("list_split", "all vertices: split", self.list.split),
+            number("list_fakes_per_roi", "all vertices: false per RoI", self.list.fakes_per_roi),
         ]
     }
 }
@@ -174,6 +189,7 @@ pub(super) struct RoiRecord {
     pub(super) isolated: bool,
     /// Number of matched pairs of a found and a true vertex.
     pub(super) matched: u32,
+    pub(super) list: ListCounts,
     /// Position of the first correct vertex, from 1.
     pub(super) position: Option<u32>,
     /// Significance of the first vertex, if there is one.

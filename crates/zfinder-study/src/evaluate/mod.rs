@@ -26,6 +26,12 @@
 //! | [`position`](Figures::position) | mean of the least k with \|z_k - t_0\| < w, of RoIs that have one |
 //! | [`roc_significance`](Figures::roc_significance) | probability that a right z_1 has a larger significance than a wrong one |
 //! | [`roc_rank_ratio`](Figures::roc_rank_ratio) | the same of rank of z_1 / rank of z_2, infinite without z_2 |
+//! | [`list.efficiency`](ListFigures::efficiency) | fraction of the t_i with at least 1, 3, 5, 10 tracks (charged, pT > 0.5 GeV, \|eta\| < 2.5) that are matched one to one to a z_k nearer than m, the nearest pair first; m is [`Options::match_mm`] |
+//! | [`list.chance`](ListFigures::chance) | the same of 3 tracks for the z_k mirrored about the mean of the t_i |
+//! | [`list.near`](ListFigures::near) | fraction of the t_i with at least 2 tracks that have a z_k within 0.17 mm |
+//! | [`list.clean`](ListFigures::clean), [`merged`](ListFigures::merged) | fraction of the z_k that are matched; merged if a t_i with 3 tracks that is not matched is nearer than m, too |
+//! | [`list.split`](ListFigures::split) | fraction of the z_k that are not matched, and nearer than m to a t_i |
+//! | [`list.fakes_per_roi`](ListFigures::fakes_per_roi) | mean number of z_k that are nearer than m to no t_i, in an RoI |
 //! | [`resolution`](VertexFigures::resolution) | distance at which two vertices are found as two: the step in the distances of pairs of the z_k |
 //! | [`calibration`](VertexFigures::calibration) | false vertices above a significance, found, and expected by its probability |
 //!
@@ -56,6 +62,7 @@
 //! assert!((figures.pull.mean.unwrap() + 2.0).abs() < 1e-9);
 //! ```
 
+mod all_vertices;
 mod figures;
 mod statistics;
 #[cfg(test)]
@@ -69,6 +76,8 @@ use serde::{Deserialize, Serialize};
 use zfinder::{RoiResult, Status};
 use zfinder_io::{TruthVertex, primary_z};
 
+use all_vertices::ListCounts;
+pub use all_vertices::ListFigures;
 pub use figures::{Figure, Figures, Neighbourhood};
 use figures::{Primary, RoiRecord};
 pub use statistics::{Fraction, Spread};
@@ -88,11 +97,13 @@ pub struct Options {
     pub within_mm: f64,
     /// A primary is isolated if the other true vertices are further away than this \[mm\]; 10.
     pub isolation_mm: f64,
+    /// Figures of the list of all vertices match vertices that are nearer than this \[mm\]; 0.2.
+    pub match_mm: f64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { within_mm: WITHIN_MM, isolation_mm: 10.0 }
+        Self { within_mm: WITHIN_MM, isolation_mm: 10.0, match_mm: 0.2 }
     }
 }
 
@@ -228,6 +239,7 @@ impl Evaluation {
             on_nothing: count(&|z| !truth.iter().any(|vertex| within(z, vertex.z_mm))) as u32,
             isolated: others().all(|other| (other.z_mm - primary).abs() > self.options.isolation_mm),
             matched,
+            list: ListCounts::new(result.vertices().z_mm(), truth, self.options.match_mm),
             position: position.map(|position| position as u32 + 1),
             significance: result.vertices().first().and_then(|vertex| vertex.significance),
             rank_ratio: rank_ratio(result),

@@ -190,7 +190,7 @@ fn figures_are_shown_against_what_truth_knows_of_the_primary() {
 
 #[test]
 fn lengths_are_options() {
-    let mut evaluation = Evaluation::new(Options { within_mm: 0.25, isolation_mm: 3.0 });
+    let mut evaluation = Evaluation::new(Options { within_mm: 0.25, isolation_mm: 3.0, ..Options::default() });
     evaluation.add(answer(&[(0.2, 0.1)], 1).roi(0), &truth(&[0.0, 5.0]));
     evaluation.add(answer(&[(0.3, 0.1)], 1).roi(0), &truth(&[0.0, 2.0]));
     let figures = evaluation.figures();

@@ -4,7 +4,7 @@ use std::f64::consts::{PI, TAU};
 use std::ops::Range;
 
 use crate::engine::cpu::lanes::MOST_LANES;
-use crate::engine::plan::{PackSummary, RoiPlan, Search};
+use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
 use crate::engine::tracklets::fit::FitHit;
 use crate::engine::tracklets::search::TrackletSearch;
@@ -61,27 +61,16 @@ impl<R: Real> HitRecord<R> {
 }
 
 impl<R: Real> PixelHits<R> {
-    /// Takes the valid spacepoints of pixel layers within the RoI's window. Says how many take
-    /// part, and whether others are invalid.
-    pub(crate) fn fill(
-        &mut self,
-        tracklets: &TrackletSearch,
-        search: &Search,
-        plan: &RoiPlan,
-        roi: RoiView<'_>,
-    ) -> PackSummary {
+    /// Takes the valid spacepoints of pixel layers within the RoI's window.
+    pub(crate) fn fill(&mut self, tracklets: &TrackletSearch, search: &Search, plan: &RoiPlan, roi: RoiView<'_>) {
         let layers = &tracklets.layers;
         self.unsorted.clear();
         self.begins.clear();
         self.begins.resize(layers.len() * CELLS + 1, 0);
         self.extents.clear();
         self.extents.resize(layers.len(), [[f64::INFINITY, f64::NEG_INFINITY].map(R::from_f64); 2]);
-        let mut bad = false;
         for (number, s) in (0..).zip(roi.spacepoints()) {
-            let Some((rho, phi)) = search.about_beam(s.rho, s.phi, s.z, s.layer) else {
-                bad = true;
-                continue;
-            };
+            let Some((rho, phi)) = search.about_beam(s.rho, s.phi, s.z, s.layer) else { continue };
             let takes = search.layer_mask.takes(s.layer) && plan.holds(phi);
             let Some(layer) = layers[s.layer as usize].as_ref().filter(|_| takes) else { continue };
             let cell = s.layer as usize * CELLS + cell(R::from_f64(phi).to_f64());
@@ -123,7 +112,6 @@ impl<R: Real> PixelHits<R> {
         for column in [&mut self.rho, &mut self.phi, &mut self.z, &mut self.bend] {
             column.resize(count + MOST_LANES, R::from_f64(1.0));
         }
-        PackSummary { kept: count, outside: roi.len() - count, bad, too_far: false }
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -18,6 +18,8 @@ const CUT: f64 = 9.0;
 /// How soft the cut is, from step to step.
 const TEMPERATURES: [f64; 3] = [4.0, 2.0, 1.0];
 const ROUNDS: usize = 3;
+/// Added to the error of z: tracks of decays and of neighbours pull it \[mm\].
+const Z_FLOOR_MM: f64 = 0.005;
 /// Tracklets begin this close to the vertex, or within three errors \[mm\].
 const REACH_MM: f64 = 0.3;
 
@@ -70,6 +72,7 @@ pub(super) fn fit<'a>(
             fitted.place = std::array::from_fn(|i| dot(fitted.covariance[i], right));
         }
     }
+    fitted.covariance[2][2] += Z_FLOOR_MM.powi(2);
     Some(fitted)
 }
 

@@ -66,6 +66,8 @@ const ROUNDS: usize = 15;
 /// far from significant.
 const MERGE_AFTER: [usize; 2] = [4, 9];
 const MERGE: f64 = 3.0;
+/// Added to both errors: tracks of decays make a second place near their vertex \[mm\].
+const MERGE_FLOOR_MM: f64 = 0.03;
 /// The least number of tracklets, as a sum of probabilities.
 const MIN_TRACKLETS: f64 = 1.5;
 
@@ -253,7 +255,10 @@ fn join(least: f64, mut vertices: Vec<Candidate>) -> Vec<Candidate> {
     vertices.sort_by(|a, b| b.tracklets.total_cmp(&a.tracklets));
     let mut kept: Vec<Candidate> = Vec::new();
     for vertex in vertices {
-        let is_apart = |other: &Candidate| (vertex.z - other.z).abs() > MERGE * vertex.z_error.hypot(other.z_error);
+        let is_apart = |other: &Candidate| {
+            let error = vertex.z_error.hypot(other.z_error).hypot(MERGE_FLOOR_MM);
+            (vertex.z - other.z).abs() > MERGE * error
+        };
         let may_stay = vertex.tracklets >= 0.75 * MIN_TRACKLETS && vertex.gain >= 0.25 * least.powi(2);
         if may_stay && kept.iter().all(is_apart) {
             kept.push(vertex);
