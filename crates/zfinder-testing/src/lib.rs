@@ -23,4 +23,7 @@ mod pages {
 
     #[doc = include_str!("../../../docs/how-to/embed-in-rust.md")]
     struct EmbedInRust;
+
+    #[doc = include_str!("../../../docs/explanation/tracklets.md")]
+    struct Tracklets;
 }
