@@ -439,7 +439,7 @@ impl<'a> RoiResult<'a> {
     /// Returns the vertices, highest peak first, or by rank where pairs weigh by pT
     /// ([`PtWeight::rank`](crate::config::PtWeight::rank)). Vertices with a significance of 0 or
     /// below follow all other vertices. There are at most [`Config::peaks`](crate::Config::peaks),
-    /// unless all vertices are asked for ([`Config::all_vertices`](crate::Config::all_vertices)).
+    /// unless [`Config::all_vertices`](crate::Config::all_vertices) is set.
     pub fn vertices(self) -> Vertices<'a> {
         let [first, end] = [self.results.offsets[self.index], self.results.offsets[self.index + 1]];
         Vertices { columns: &self.results.vertices, first, end }

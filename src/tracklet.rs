@@ -83,7 +83,8 @@ impl Tracklet {
         self.bend_covariance[5].sqrt()
     }
 
-    /// Returns its real numbers in the order of the fields: parameters, momentum, chi2, covariances.
+    /// Returns its real numbers in the order of the fields: parameters, momentum, chi2 and
+    /// covariances.
     pub fn numbers(&self) -> [f64; 16] {
         let &Self { z0_mm, cot_theta, phi0, curvature, d0_mm, pt_gev, chi2, .. } = self;
         let [zz, zc, cc] = self.z_covariance;

@@ -43,7 +43,7 @@ pub struct Vertex {
     /// Covariance of x, y and z \[mm^2\]: xx, xy, xz, yy, yz, zz. None without tracklets.
     #[cfg_attr(feature = "serde", serde(default))]
     pub covariance_mm2: Option<[f64; 6]>,
-    /// Number of its tracklets: those that belong to it more likely than not.
+    /// Number of tracklets that belong to it more likely than not.
     #[cfg_attr(feature = "serde", serde(default))]
     pub tracklet_count: u64,
     /// Sum of the squared transverse momenta of its tracklets \[GeV^2\].

@@ -14,6 +14,7 @@ class Keys:
     preset: Literal[
         "auto",
         "hard-scatter",
+        "all-vertices",
         "default",
         "full-scan",
         "beam-spot",
@@ -101,3 +102,11 @@ class Keys:
     triplet_dk: float
     #: Limit of the difference of the two azimuths at the beam line (0 to 1000000 rad).
     triplet_dp: float
+    #: All vertices, found from tracklets, in place of the highest peaks of the histogram.
+    all_vertices: bool
+    #: Tracklets that are returned with the vertices.
+    tracklets: Literal["off", "window", "all"]
+    #: Least transverse momentum of a tracklet (0.05 to 1000 GeV).
+    tracklet_pt_gev: float
+    #: Least significance of a vertex of tracklets (0 to 1000000000 sigma).
+    tracklet_significance: float

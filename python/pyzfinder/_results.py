@@ -76,13 +76,20 @@ class Vertex(NamedTuple):
     significance: float
     #: Entries of three bins without a vertex; NaN without a background.
     background: float
-    #: x and y [mm], and the covariance xx, xy, xz, yy, yz, zz [mm^2]; NaN without tracklets.
-    x_mm: float
-    y_mm: float
-    covariance_mm2: list[float]
+    #: x and y [mm], and the covariance xx, xy, xz, yy, yz, zz [mm^2]; None without tracklets.
+    x_mm: float | None
+    y_mm: float | None
+    covariance_mm2: list[float] | None
     #: Number of its tracklets, and the sum of their squared transverse momenta [GeV^2].
     tracklet_count: int
     sum_pt2_gev2: float
+
+
+def _known(vertex: Vertex) -> Vertex:
+    """Return the vertex without numbers that only tracklets give, if there are none."""
+    if vertex.x_mm == vertex.x_mm:
+        return vertex
+    return vertex._replace(x_mm=None, y_mm=None, covariance_mm2=None)
 
 
 class RoiResult(NamedTuple):
@@ -102,8 +109,6 @@ class RoiResult(NamedTuple):
     fallback: bool
     #: Vertices, the highest peak first. Vertices with a significance of 0 or below come last.
     vertices: list[Vertex]
-    #: Tracklets, those with the most spacepoints first: an array of `TRACKLET`.
-    tracklets: np.ndarray
 
 
 class Results:
@@ -224,7 +229,6 @@ class Results:
         index = range(len(self))[key]
         low, high = int(self.offsets[index]), int(self.offsets[index + 1])
         vertices = zip(*(columns[name][low:high].tolist() for name in _OF_VERTICES))
-        first, end = self.tracklet_offsets[index : index + 2].tolist()
         return RoiResult(
             event_id=columns["event_id"][index].item(),
             roi_id=columns["roi_id"][index].item(),
@@ -232,8 +236,7 @@ class Results:
             spacepoints=columns["spacepoints"][index].item(),
             outside_window=columns["outside_window"][index].item(),
             fallback=columns["fallback"][index].item(),
-            vertices=[Vertex(*vertex) for vertex in vertices],
-            tracklets=self.tracklets[first:end],
+            vertices=[_known(Vertex(*vertex)) for vertex in vertices],
         )
 
     def __iter__(self) -> Iterator[RoiResult]:
@@ -312,15 +315,19 @@ class Results:
 
         columns = self._read_all()
 
-        def lists(names: tuple[str, ...], table: Any, offsets: np.ndarray) -> Any:
+        def lists(names: Iterable[str], table: Mapping[str, np.ndarray], offsets: np.ndarray) -> Any:
+            names = list(names)
             records = ak.contents.RecordArray(
                 [ak.contents.NumpyArray(table[name]) for name in names],
-                list(names),
+                names,
                 length=int(offsets[-1]),
             )
             return ak.contents.ListOffsetArray(ak.index.Index64(offsets), records)
 
-        nested = {"vertices": lists(_OF_VERTICES, columns, self.offsets)}
+        covariances = dict(zip(_COVARIANCES, np.ascontiguousarray(columns["covariance_mm2"].T)))
+        of_vertices = {name: columns[name] for name in _OF_VERTICES if name != "covariance_mm2"}
+        of_vertices.update(covariances)
+        nested = {"vertices": lists(of_vertices, of_vertices, self.offsets)}
         if len(self.tracklets):
             table = {name: np.ascontiguousarray(self.tracklets[name]) for name in TRACKLET.names or ()}
             nested["tracklets"] = lists(TRACKLET.names or (), table, self.tracklet_offsets)

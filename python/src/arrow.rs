@@ -12,8 +12,8 @@ use arrow_array::types::{
     UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, FixedSizeListArray, Float64Array, ListArray, OffsetSizeTrait, RecordBatch,
-    RecordBatchIterator, StringArray, StructArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, ListArray, OffsetSizeTrait, RecordBatch, RecordBatchIterator,
+    StringArray, StructArray, UInt64Array,
 };
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -25,6 +25,9 @@ use zfinder::{Results, Status};
 use crate::columns::{borrowed, event_of};
 use crate::error::input_error;
 use crate::results::{Column, ROI_COLUMNS, ResultColumns, TypedColumn, VERTEX_COLUMNS};
+
+/// Columns of a covariance.
+const COVARIANCES: [&str; 6] = ["cov_xx_mm2", "cov_xy_mm2", "cov_xz_mm2", "cov_yy_mm2", "cov_yz_mm2", "cov_zz_mm2"];
 
 const STREAM: &std::ffi::CStr = c"arrow_array_stream";
 const SCHEMA: &std::ffi::CStr = c"arrow_schema";
@@ -161,7 +164,11 @@ fn record_batch(columns: &ResultColumns) -> Result<RecordBatch, ArrowError> {
         let name = if let TypedColumn::Statuses(_) = column { "status" } else { *name };
         (Field::new(name, array.data_type().clone(), is_nullable), array)
     };
-    let (fields, arrays): (Vec<_>, _) = VERTEX_COLUMNS.iter().map(|column| export(column, &columns.vertices)).unzip();
+    let of_vertices = |column: &(&'static str, TypedColumn)| match column.1 {
+        TypedColumn::Covariances(column) => covariances(&columns.results, column, &columns.vertices),
+        _ => vec![export(column, &columns.vertices)],
+    };
+    let (fields, arrays): (Vec<_>, _) = VERTEX_COLUMNS.iter().flat_map(of_vertices).unzip();
     let vertices = StructArray::try_new(fields.into(), arrays, None)?;
     let offset = |&offset: &i64| i32::try_from(offset);
     let offsets: Result<ScalarBuffer<i32>, _> = columns.offsets().iter().map(offset).collect();
@@ -173,6 +180,16 @@ fn record_batch(columns: &ResultColumns) -> Result<RecordBatch, ArrowError> {
     fields.push(Field::new("vertices", lists.data_type().clone(), false));
     arrays.push(Arc::new(lists) as ArrayRef);
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+}
+
+/// Copies covariances to six columns with nulls.
+fn covariances(results: &Results, column: Column<[f64; 6]>, range: &Range<usize>) -> Vec<(Field, ArrayRef)> {
+    let copy = |(place, name): (usize, &str)| {
+        let numbers = column(results)[range.clone()].iter().map(|of| Some(of[place]).filter(|number| !number.is_nan()));
+        let array: Float64Array = numbers.collect();
+        (Field::new(name, DataType::Float64, true), Arc::new(array) as ArrayRef)
+    };
+    COVARIANCES.into_iter().enumerate().map(copy).collect()
 }
 
 /// Exports a part of a column. Numbers are borrowed; flags, which are bits in Arrow, and words of
@@ -192,9 +209,7 @@ fn export_column(results: &Arc<Results>, column: &TypedColumn, range: &Range<usi
             Arc::new(Float64Array::new(values, Some(nulls)))
         }
         TypedColumn::Covariances(column) => {
-            let values = Float64Array::from_iter_values(column(results)[range.clone()].as_flattened().iter().copied());
-            let item = Arc::new(Field::new("item", DataType::Float64, false));
-            Arc::new(FixedSizeListArray::new(item, 6, Arc::new(values), None))
+            Arc::new(Float64Array::from_iter_values(column(results)[range.clone()].as_flattened().iter().copied()))
         }
     }
 }

@@ -227,6 +227,8 @@ impl ResultColumns {
             addresses.set_item(name, address)?;
         }
         addresses.set_item("offsets", self.offsets().as_ptr().addr())?;
+        addresses.set_item("tracklets", self.tracklet_bytes().as_ptr().addr())?;
+        addresses.set_item("tracklet_offsets", self.tracklet_offsets().as_ptr().addr())?;
         Ok(addresses)
     }
 

@@ -4,11 +4,13 @@ import csv
 import gc
 import gzip
 import json
+import pickle
 
 import awkward as ak
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import DATA, zfinder
 
@@ -230,7 +232,7 @@ def test_columns_lie_where_the_search_left_them(finder, sample):
     for part in (results, results[:7], results[20:40], results[20:40][5:6]):
         addresses = part._columns._addresses()
         arrays = part.to_columns()
-        assert arrays.keys() == addresses.keys() and len(arrays) == 14
+        assert arrays.keys() == addresses.keys() and len(arrays) == 21
         for name, array in arrays.items():
             assert array.ctypes.data == addresses[name], name
             assert not array.flags.writeable, name
@@ -253,7 +255,9 @@ def test_columns_outlive_the_results(finder, sample):
     del results
     gc.collect()
     finder.find(sample.spacepoints)
-    assert all(np.array_equal(arrays[name], expected[name], equal_nan=True) for name in expected)
+    numbers = [name for name in expected if name != "tracklets"]
+    assert all(np.array_equal(arrays[name], expected[name], equal_nan=True) for name in numbers)
+    assert np.array_equal(arrays["tracklets"], expected["tracklets"])
     assert table["event_id"].to_pylist() == expected["event_id"].tolist()
     ends = expected["offsets"]
     assert np.array_equal(part, expected["z_mm"][ends[10] : ends[20]])
@@ -279,6 +283,7 @@ def test_inconsistent_columns_are_no_results(finder, sample, changes, words):
     # Two RoIs with a vertex each.
     columns = {name: column[:2] for name, column in results.to_columns().items()}
     columns["offsets"] = np.array([0, 1, 2])
+    columns["tracklet_offsets"] = np.zeros(3, np.int64)
     assert pyzfinder.Results(columns).first_z_mm.tolist() == columns["z_mm"].tolist()
     columns = {
         name: column for name, column in {**columns, **changes}.items() if column is not None
@@ -310,3 +315,33 @@ def test_a_notebook_shows_a_finder():
     assert "<td><code>peaks</code></td><td><b>7</b></td>" in shown
     assert shown.count("<b>") == 1
     assert finder.open().description in finder._repr_html_()
+
+
+def test_all_vertices_and_tracklets(tmp_path):
+    event = DATA / "tt14_mu46"
+    spacepoints = pyzfinder.read(event, "generic")
+    config = pyzfinder.Config("all-vertices", tracklets="all")
+    results = pyzfinder.Finder(config, "generic", engine="cpu").find(spacepoints)
+    assert len(results.z_mm) >= 25 and len(results.tracklets) > 1500
+    assert results.tracklets.dtype == pyzfinder.TRACKLET
+    assert not results.tracklets.flags.writeable
+    vertex = results.tracklets["vertex"]
+    counts = np.bincount(vertex[vertex >= 0], minlength=len(results.z_mm))
+    assert np.array_equal(counts, results.tracklet_count)
+    used = results.tracklets["hits"][np.arange(6) < results.tracklets["hit_count"][:, None]]
+    assert used.max() < len(spacepoints.z) and len(np.unique(used)) > 0.7 * len(used)
+    first = results[0].vertices[0]
+    assert abs(first.x_mm) < 0.1 and len(first.covariance_mm2) == 6
+    assert np.isclose(first.covariance_mm2[5] ** 0.5, first.z_error_mm)
+    # The same through copies, slices, frames and files.
+    assert pickle.loads(pickle.dumps(results)) == results
+    assert pyzfinder.Results.concatenate([results, results])[1:2] == results
+    array = results.to_awkward()
+    assert ak.to_list(array.tracklets[0].vertex) == vertex.tolist()
+    assert ak.to_list(array.vertices[0].cov_zz_mm2) == results.covariance_mm2[:, 5].tolist()
+    frame = results.to_pandas()
+    assert frame["cov_xx_mm2"].tolist() == results.covariance_mm2[:, 0].tolist()
+    results.to_parquet(tmp_path / "vertices.parquet")
+    assert pq.read_table(tmp_path / "vertices.parquet").column_names == frame.columns.tolist()
+    plain = pyzfinder.Finder("auto", "generic", engine="cpu").find(spacepoints)
+    assert plain[0].vertices[0].x_mm is None and len(plain.tracklets) == 0

@@ -108,11 +108,11 @@ words! {
     pub enum Tracklets for "tracklets" = Off {
         /// None.
         Off = "off",
-        /// Those of the first vertex: within 3 standard deviations and 0.1 mm of its z.
+        /// Tracklets of the first vertex: within 3 standard deviations and 0.1 mm of its z.
         ///
         /// They are the seeds of its tracks.
         Window = "window",
-        /// Those of the whole range of z.
+        /// Tracklets of the whole range of z.
         All = "all",
     }
 }

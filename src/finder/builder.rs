@@ -189,10 +189,6 @@ impl ZFinderBuilder {
         };
         let mut gpus = Vec::new();
         match std::mem::take(&mut self.engine) {
-            Engine::Gpu(_) | Engine::Gpus(_) if self.config.takes_tracklets() => {
-                return Err(no_tracklets(&self.config));
-            }
-            Engine::Auto if self.config.takes_tracklets() => return self.build_on_host(search),
             Engine::Gpu(adapter) => gpus = Gpu::open_all_async(&options(adapter)).await?,
             Engine::Gpus(adapters) => {
                 for adapter in adapters {
@@ -209,11 +205,14 @@ impl ZFinderBuilder {
             }
         }
         let fallback = match search.fallback()? {
-            Some(search) => Some(RunningEngine::Gpus(Box::new(engines(gpus.clone(), &search, &self.options).await?))),
+            Some(search) => {
+                let gpus = engines(gpus.clone(), &search, &self.options).await?;
+                Some(RunningEngine::gpus_with(gpus, &search, &self.options)?)
+            }
             None => None,
         };
-        let gpus = engines(gpus, &search, &self.options).await?;
-        Ok(ZFinder::new(search, self.options.thesis.accumulate, RunningEngine::Gpus(Box::new(gpus)), fallback))
+        let gpus = RunningEngine::gpus_with(engines(gpus, &search, &self.options).await?, &search, &self.options)?;
+        Ok(ZFinder::new(search, self.options.thesis.accumulate, gpus, fallback))
     }
 
     /// Builds the reference engine if `engine` is [`Engine::Reference`], otherwise the CPU engine.
@@ -229,14 +228,4 @@ impl ZFinderBuilder {
         let runs = runs(&search)?;
         Ok(ZFinder::new(search, self.options.thesis.accumulate, runs, fallback))
     }
-}
-
-/// The error for a search of tracklets on a GPU.
-#[cfg(feature = "gpu")]
-fn no_tracklets(config: &Config) -> Error {
-    let (key, value) = match config.all_vertices {
-        true => ("all_vertices", "true".to_owned()),
-        false => ("tracklets", config.tracklets.to_string()),
-    };
-    Error::Config { key, value, reason: "is searched on the CPU so far: take the engine cpu, or auto".into() }
 }

@@ -8,8 +8,8 @@ use zfinder::config::Tracklets;
 use zfinder::detector::{Layer, LayerKind, Sensor};
 use zfinder::internals::{ReferenceTracklets, TrackletSteps};
 use zfinder::{
-    Config, Detector, Engine, PhiWindow, Precision, Preset, Roi, RoiBatch, RoiDescriptor, RoiResult, Spacepoint,
-    Status, Tracklet, Vertex, ZFinder,
+    Config, Detector, Engine, PhiWindow, Precision, Preset, Results, Roi, RoiBatch, RoiDescriptor, RoiResult,
+    Spacepoint, Status, Tracklet, Vertex, ZFinder,
 };
 use zfinder_io::{SpacepointReader, TruthTable, TruthVertex, inputs};
 use zfinder_testing::engines::gpus;
@@ -354,8 +354,23 @@ fn what_has_no_tracklets_is_refused() {
     assert!(text.contains("`tracklets`: \"all\" needs tracks that pass three pixel layers"), "{text}");
     let text = refused(layers(Some(Sensor::Pixel)), Engine::Cpu, &|config| config.field_t = 0.0);
     assert!(text.contains("set field_t"), "{text}");
-    for (_, engine) in gpus() {
-        let text = refused(Detector::generic(), engine, &|_| {});
-        assert!(text.contains("take the engine cpu, or auto"), "{text}");
+}
+
+/// GPUs fill the histograms, and the host finds the tracklets: the bits are the CPU engine's.
+#[test]
+fn gpus_answer_with_the_bits_of_the_cpu() {
+    let batch = events();
+    for change in [all_tracklets as fn(&mut Config), |config: &mut Config| {
+        *config = Config::default().with(|config| config.tracklets = Tracklets::Window);
+    }] {
+        let wanted = finder(Engine::Cpu, change).find_batch(&batch).expect("found");
+        for (name, engine) in gpus() {
+            let finder = finder(engine, change);
+            assert_eq!(finder.find_batch(&batch).expect("found"), wanted, "{name}");
+            assert!(finder.description().contains("tracklets: CPU engine"), "{}", finder.description());
+            let mut by_worker = Results::new();
+            finder.find_batch_by_worker(0, &batch, &mut by_worker).expect("found");
+            assert_eq!(by_worker, wanted, "{name}");
+        }
     }
 }

@@ -86,10 +86,10 @@ pub fn tracklet_csv_header() -> String {
     names.collect::<Vec<_>>().join(",")
 }
 
-/// Writes a row for each tracklet of an RoI: its number; the number of its vertex, empty without
-/// one; the number of its spacepoints, and their places in the RoI, counted from 0 in the order of
-/// the input; parameters and covariances of [`Tracklet`]. Numbers have the shortest form that reads
-/// back to the same bits.
+/// Writes a row for each tracklet of an RoI: its number, the number of its vertex (empty without
+/// one), the number of its spacepoints, their places in the RoI, and [`Tracklet::numbers`]. Places
+/// are counted from 0 in the order of the input. Numbers have the shortest form that reads back to
+/// the same bits.
 ///
 /// # Errors
 /// Errors of `out`.

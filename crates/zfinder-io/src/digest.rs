@@ -15,11 +15,11 @@ use crate::answer_columns::FITTED;
 /// an answer of the fallback (u64 each). Each vertex adds the bits of z, its error, the weight and
 /// the rank (f64 each), and the pairs (u64). Significance and background follow, each as a byte 1
 /// and the bits, or a byte 0. A vertex that tracklets were fitted to adds the bits of x, y, the six
-/// covariances and the sum of pT^2, and the number of tracklets. If there are tracklets, their number
-/// follows, and for each the bits of its 16 numbers in the order of
-/// [`tracklet_csv_header`](crate::tracklet_csv_header), its vertex (i64, -1 without one), the number
-/// of its spacepoints and their places (u64 each). The digest is the SHA-256 of the number of RoIs (u64) and of the sum,
-/// modulo 2^256, of the SHA-256 of these bytes, both little-endian.
+/// covariances and the sum of pT^2, and the number of tracklets. If there are tracklets, their
+/// number follows. Each adds the bits of its 16 numbers in the order of
+/// [`tracklet_csv_header`](crate::tracklet_csv_header), its vertex (i64, -1 without one), the
+/// number of its spacepoints and their places (u64 each). The digest is the SHA-256 of the number
+/// of RoIs (u64) and of the sum, modulo 2^256, of the SHA-256 of these bytes, both little-endian.
 ///
 /// [`Status::as_str`]: zfinder::Status::as_str
 ///

@@ -63,7 +63,8 @@
 //! - `place`: the layer of a spacepoint, from the address in its file.
 //! - `rois`, `objects`, `regions`, `shard`: the RoIs and events that are searched.
 //! - `truth_vertex`, `truth`, `answers`: true vertices, and answers of earlier searches.
-//! - `answer_columns`, `write`, `csv_writer`, `spacepoint_writer`: answers and spacepoints as text, and their trait.
+//! - `answer_columns`, `write`, `csv_writer`, `spacepoint_writer`: answers and spacepoints as text,
+//!   and their trait.
 //! - `toml`: configurations and detectors; `provenance`, `digest`: the origin of answers.
 //! - `error`: failures, with file, row and column.
 

@@ -83,7 +83,7 @@ struct JsonVertex {
     fitted: Option<JsonFitted>,
 }
 
-/// What tracklets know of a vertex.
+/// Numbers of a vertex that tracklets were fitted to.
 #[derive(Serialize)]
 struct JsonFitted {
     tracklet_count: u64,

@@ -34,8 +34,7 @@ pub(crate) const INPUTS: [TensorSchema; 11] = [
     tensor("Z_RANGE", DataType::Fp32, &[-1, 2], true),
 ];
 
-/// The outputs: those with one element an RoI, those with one element or row a vertex, then those of
-/// tracklets.
+/// The outputs of RoIs, of vertices and of tracklets, with one element or row each.
 pub(crate) const OUTPUTS: [TensorSchema; 21] = [
     tensor("COUNTS", DataType::Uint32, &[-1], false),
     tensor("STATUS", DataType::Uint8, &[-1], false),

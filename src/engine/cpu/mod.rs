@@ -17,6 +17,8 @@ mod thirds;
 pub(crate) mod tracklets;
 
 use std::num::NonZeroUsize;
+#[cfg(feature = "gpu")]
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -41,6 +43,8 @@ use crate::engine::vertices::VertexBuilder;
 use crate::error::{Error, Result};
 use crate::options::{Encoding, EngineOptions, Precision};
 use crate::results::Results;
+#[cfg(feature = "gpu")]
+use crate::results::{RoiResult, Status};
 use crate::spacepoint::RoiView;
 use crate::thesis::Accumulate;
 use crate::vertex::Vertex;
@@ -270,6 +274,78 @@ impl CpuEngine {
         if self.tracklets.is_some() && !packed.bad && !too_many {
             results.push_tracklets(workspace.answer.tracklets.iter().copied());
         }
+        workspace.vertices = vertices;
+        Ok(())
+    }
+
+    /// Finds tracklets for the answers of another engine to the same RoIs, and replaces the answers
+    /// by those with tracklets.
+    ///
+    /// # Errors
+    /// A z range that makes no histogram.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn add_tracklets(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
+        let _call = Call::begin(&self.callers);
+        let found = std::mem::take(results);
+        // Answers before those of this batch stay.
+        let first = found.len() - batch.len();
+        results.append(&found, 0..first);
+        let add = |rois: Range<usize>, piece: &mut Results| {
+            rois.into_iter().try_for_each(|roi| self.add_tracklets_to(batch.roi(roi), found.roi(first + roi), piece))
+        };
+        if !self.has_idle_threads() || batch.len() == 1 {
+            return add(0..batch.len(), results);
+        }
+        let each = batch.len().div_ceil(PIECES * self.threads()).max(1);
+        let mut pieces = vec![Results::new(); batch.len().div_ceil(each)];
+        self.in_pool(|| {
+            let pieces = pieces.par_iter_mut().with_max_len(1).enumerate();
+            pieces.try_for_each(|(number, piece)| add(number * each..((number + 1) * each).min(batch.len()), piece))
+        })?;
+        pieces.iter().for_each(|piece| results.append(piece, 0..piece.len()));
+        Ok(())
+    }
+
+    #[cfg(feature = "gpu")]
+    fn add_tracklets_to(&self, roi: RoiView<'_>, found: RoiResult<'_>, results: &mut Results) -> Result<()> {
+        match &self.memory {
+            WorkspacesByPrecision::Single(idle) => {
+                idle.with(|workspace| self.add_tracklets_in(roi, found, workspace, results))
+            }
+            WorkspacesByPrecision::Double(idle) => {
+                idle.with(|workspace| self.add_tracklets_in(roi, found, workspace, results))
+            }
+        }
+    }
+
+    #[cfg(feature = "gpu")]
+    fn add_tracklets_in<R: Lanes>(
+        &self,
+        roi: RoiView<'_>,
+        found: RoiResult<'_>,
+        workspace: &mut Workspace<R>,
+        results: &mut Results,
+    ) -> Result<()> {
+        let mut summary = found.summary();
+        let mut vertices = std::mem::take(&mut workspace.vertices);
+        vertices.clear();
+        vertices.extend(found.vertices());
+        workspace.answer.clear();
+        if let (Some(tracklets), Status::Ok | Status::NoPeak) = (&self.tracklets, summary.status) {
+            let plan = self.search.plan(roi)?;
+            let too_many = self.find_tracklets(tracklets, &plan, roi, workspace, &mut vertices);
+            summary.status = match vertices.is_empty() {
+                _ if too_many => Status::CapacityExceeded,
+                true => Status::NoPeak,
+                false => Status::Ok,
+            };
+            if too_many {
+                vertices.clear();
+                workspace.answer.clear();
+            }
+        }
+        results.push(summary, vertices.iter().copied());
+        results.push_tracklets(workspace.answer.tracklets.iter().copied());
         workspace.vertices = vertices;
         Ok(())
     }

@@ -1,12 +1,11 @@
 //! The engine: which stages run, and what an RoI without histograms means.
 
 use super::histograms::Histograms;
-use super::slices::Sliced;
 use super::tracklets::ReferenceTracklets;
 use crate::batch_view::BatchView;
-use crate::config::{Config, Tracklets};
+use crate::config::Config;
 use crate::detector::Detector;
-use crate::engine::tracklets::answer::{Found, TrackletAnswer};
+use crate::engine::tracklets::answer::TrackletAnswer;
 use crate::error::Result;
 use crate::results::{Results, RoiSummary, Status};
 use crate::spacepoint::{RoiView, Spacepoint, normalised, usable};
@@ -86,40 +85,6 @@ impl ReferenceEngine {
             results.push_tracklets(answer.tracklets);
         }
         Ok(())
-    }
-
-    /// Finds tracklets, and with them all vertices, or x, y and z of the vertices of peaks.
-    fn find_tracklets(
-        &self,
-        search: &ReferenceTracklets,
-        roi: RoiView<'_>,
-        sliced: &Sliced,
-        vertices: &mut Vec<Vertex>,
-        answer: &mut TrackletAnswer,
-    ) {
-        let find = |z_range: [f64; 2]| {
-            let search = search.with_z_range(z_range);
-            let mut tracklets = search.find_among(roi, sliced.is_kept()).tracklets;
-            let found = search.find_vertices(&mut tracklets);
-            (tracklets, found)
-        };
-        let whole = roi.descriptor.z_range.unwrap_or((self.config.z_min_mm, self.config.z_max_mm));
-        if self.config.all_vertices || self.config.tracklets == Tracklets::All {
-            let (tracklets, found) = find(whole.into());
-            let found = Found { tracklets: &tracklets, vertices: &found };
-            if self.config.all_vertices {
-                answer.take_all(&self.config, vertices, found);
-                vertices.clone_from(&answer.vertices);
-            } else {
-                answer.refine(&self.config, vertices, 0, found);
-            }
-            return;
-        }
-        for place in 0..vertices.len() {
-            let (tracklets, found) = find(TrackletAnswer::z_range_near(vertices[place].z_mm));
-            let found = Found { tracklets: &tracklets, vertices: &found };
-            answer.refine(&self.config, &mut vertices[place..=place], place, found);
-        }
     }
 
     /// Fills the histograms. The status is that of an RoI without a peak, where peaks can be looked

@@ -8,6 +8,7 @@ mod pairs;
 mod peaks;
 mod ranking;
 mod slices;
+mod tracklet_answer;
 mod tracklets;
 mod z_estimate;
 

@@ -1,4 +1,4 @@
-//! What users get of the tracklets and vertices that a search found. All engines share it.
+//! The answer for an RoI from the tracklets and vertices that a search found, for all engines.
 
 use crate::config::{Config, Tracklets};
 use crate::tracklet::{Tracklet, TrackletVertex};
@@ -25,8 +25,8 @@ pub(crate) struct TrackletAnswer {
     places: Vec<Option<usize>>,
 }
 
-/// Tracklets of fewer spacepoints are often wrong combinations, and larger momenta are hardly
-/// measured \[GeV\].
+/// Tracklets of fewer spacepoints are often wrong combinations, and larger momenta have errors as
+/// large as themselves \[GeV\].
 const HARD_HITS: usize = 4;
 const HARD_PT_GEV: f64 = 20.0;
 /// Tracklets within so many standard deviations, and this distance more, are those of the first
@@ -51,8 +51,8 @@ impl TrackletAnswer {
         self.tracklets.clear();
     }
 
-    /// Takes all vertices that were found: those at peaks in the order of the peaks, then the
-    /// others, the hardest one first.
+    /// Takes all vertices that were found: first vertices at peaks, in the order of the peaks, and
+    /// then the others, the hardest one first.
     pub(crate) fn take_all(&mut self, config: &Config, peaks: &[Vertex], found: Found<'_>) {
         self.begin(found);
         self.vertices.clear();
@@ -73,9 +73,9 @@ impl TrackletAnswer {
         self.take_tracklets(config, found);
     }
 
-    /// Sets x, y, z and their errors of the vertices of peaks, from the tracklets near each. Without
-    /// any, a vertex stays as it is. `first` is the number of the first of these vertices; the
-    /// tracklets of the first vertex of all are taken.
+    /// Sets x, y, z and their errors of the vertices of peaks, from the tracklets near each.
+    /// Without any, a vertex stays as it is. `first` is the number of the first of these vertices.
+    /// The tracklets of the first vertex of all are taken.
     pub(crate) fn refine(&mut self, config: &Config, peaks: &mut [Vertex], first: usize, found: Found<'_>) {
         self.begin(found);
         for (place, peak) in peaks.iter_mut().enumerate() {

@@ -256,8 +256,8 @@ impl<T> Optional<T> {
     }
 }
 
-/// Writes vertices as Parquet: the columns and rows of [`VertexColumns::csv_header`], null where its
-/// fields are empty.
+/// Writes vertices as Parquet: the columns and rows of [`VertexColumns::csv_header`], null where
+/// its fields are empty.
 ///
 /// ```
 /// use zfinder_io::{ParquetVertices, VertexColumns};
@@ -265,7 +265,8 @@ impl<T> Optional<T> {
 /// let mut results = zfinder::Results::new();
 /// results.push(RoiSummary::default(), []);
 /// let mut file = Vec::new();
-/// let mut writer = ParquetVertices::new(&mut file, "vertices.parquet".as_ref(), VertexColumns::Histogram)?;
+/// let columns = VertexColumns::Histogram;
+/// let mut writer = ParquetVertices::new(&mut file, "vertices.parquet".as_ref(), columns)?;
 /// writer.write(results.roi(0))?;
 /// writer.finish()?;
 /// assert!(file.ends_with(b"PAR1"));
