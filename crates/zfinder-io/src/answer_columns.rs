@@ -43,8 +43,11 @@ impl VertexColumns {
 /// The number of tracklets.
 pub(crate) const COUNT: &str = "tracklet_count";
 
+/// Reads a number of a vertex, if it is known.
+type NumberOf = fn(&Vertex) -> Option<f64>;
+
 /// Columns of a vertex that tracklets were fitted to, behind [`COUNT`].
-pub(crate) const FITTED: [(&str, fn(&Vertex) -> Option<f64>); 9] = [
+pub(crate) const FITTED: [(&str, NumberOf); 9] = [
     ("x_mm", |vertex| vertex.x_mm),
     ("y_mm", |vertex| vertex.y_mm),
     ("cov_xx_mm2", |vertex| vertex.covariance_mm2.map(|of| of[0])),
