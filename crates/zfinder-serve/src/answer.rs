@@ -149,8 +149,13 @@ mod tests {
         let all = OutputSelection::new([]).expect("all").tensors(&results, 0..2);
         for (index, tensor) in all.iter().enumerate() {
             assert_eq!(tensor.name, OUTPUTS[index].name);
-            assert_eq!(tensor.data.len(), tensor.datatype.size() * 2, "{}", tensor.name);
-            assert_eq!(tensor.shape, [2], "{}", tensor.name);
+            // Two RoIs, two vertices, and no tracklet.
+            let is_of_tracklets = tensor.name.starts_with("TRACKLET_") && tensor.name != "TRACKLET_COUNTS";
+            let rows = if is_of_tracklets { 0 } else { 2 };
+            let row: i64 = OUTPUTS[index].shape[1..].iter().product();
+            assert_eq!(tensor.data.len(), tensor.datatype.size() * rows * row as usize, "{}", tensor.name);
+            assert_eq!(tensor.shape[0], rows as i64, "{}", tensor.name);
+            assert_eq!(tensor.shape[1..], OUTPUTS[index].shape[1..], "{}", tensor.name);
         }
         let asked = OutputSelection::new(["PAIRS", "COUNTS"]).expect("known").tensors(&results, 0..2);
         assert_eq!((asked[0].datatype, &asked[0].data[..8]), (DataType::Uint64, &7u64.to_le_bytes()[..]));

@@ -32,7 +32,7 @@ fn models_have_metadata_configurations_and_statistics() {
         let of = ModelMetadataRequest { name: "mine".into(), version: String::new() };
         let metadata = client.model_metadata(of).await.unwrap().into_inner();
         assert_eq!(metadata.versions, ["1", "9", "10"]);
-        assert_eq!((metadata.inputs.len(), metadata.outputs.len()), (11, 12));
+        assert_eq!((metadata.inputs.len(), metadata.outputs.len()), (11, 21));
         for (version, peaks) in [("1", 2), ("9", 4), ("", 3)] {
             let of = ModelConfigRequest { name: "mine".into(), version: version.into() };
             let config = client.model_config(of).await.unwrap().into_inner().config.unwrap();
