@@ -166,8 +166,8 @@ fn answers_do_not_depend_on_company_and_threads() {
 
 #[test]
 fn the_reference_finds_the_same_vertices_and_tracklets() {
-    for all_vertices in [true, false] {
-        let change = |config: &mut Config| (config.tracklets, config.all_vertices) = (Tracklets::All, all_vertices);
+    for (tracklets, all_vertices) in [(Tracklets::All, true), (Tracklets::All, false), (Tracklets::Window, false)] {
+        let change = |config: &mut Config| (config.tracklets, config.all_vertices) = (tracklets, all_vertices);
         let batch = events();
         let wanted = finder(Engine::Reference, change).find_batch(&batch).expect("found");
         let config = Config::preset(Preset::AllVertices).with(change);
@@ -205,7 +205,7 @@ fn hits_are_places_in_the_roi() {
                 assert_eq!(detector.layers()[hit.layer as usize].sensor, Some(Sensor::Pixel));
                 let arc = hit.rho * (1.0 + (tracklet.curvature * hit.rho).powi(2) / 24.0);
                 let z = tracklet.z0_mm + tracklet.cot_theta * arc;
-                assert!((hit.z - z).abs() < 1.0 + 0.5 * tracklet.cot_theta.powi(2), "{tracklet:?}: {hit:?}");
+                assert!((hit.z - z).abs() < 2.0 + tracklet.cot_theta.powi(2), "{tracklet:?}: {hit:?}");
                 let phi = tracklet.phi0 + 0.5 * tracklet.curvature * hit.rho - tracklet.d0_mm / hit.rho;
                 assert!((hit.phi - phi).sin().abs() < 0.02, "{tracklet:?}: {hit:?}");
             }

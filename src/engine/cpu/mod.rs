@@ -39,6 +39,7 @@ use crate::engine::real::Real;
 use crate::engine::records::Peak;
 use crate::engine::tracklets::answer::TrackletAnswer;
 use crate::engine::tracklets::search::TrackletSearch;
+use crate::engine::tracklets::z_ranges::ZRanges;
 use crate::engine::vertices::VertexBuilder;
 use crate::error::{Error, Result};
 use crate::options::{Encoding, EngineOptions, Precision};
@@ -364,23 +365,19 @@ impl CpuEngine {
         let config = &self.search.config;
         answer.clear();
         step!("hits", buffers.hits.fill(tracklets, &self.search, plan, roi));
-        if config.all_vertices || config.tracklets == Tracklets::All {
-            if buffers.find(tracklets, plan.z_range()) {
-                return true;
-            }
-            if config.all_vertices {
-                answer.take_all(config, vertices, buffers.found());
-                vertices.clone_from(&answer.vertices);
-            } else {
-                answer.refine(config, vertices, 0, buffers.found());
-            }
-            return false;
+        let takes_whole_range = config.all_vertices || config.tracklets == Tracklets::All;
+        let z_ranges = match takes_whole_range {
+            true => ZRanges::one(plan.z_range()),
+            false => TrackletAnswer::z_ranges_near(vertices),
+        };
+        if buffers.find(tracklets, &z_ranges) {
+            return true;
         }
-        for place in 0..vertices.len() {
-            if buffers.find(tracklets, TrackletAnswer::z_range_near(vertices[place].z_mm)) {
-                return true;
-            }
-            answer.refine(config, &mut vertices[place..=place], place, buffers.found());
+        if config.all_vertices {
+            answer.take_all(config, vertices, buffers.found());
+            vertices.clone_from(&answer.vertices);
+        } else {
+            answer.refine(config, vertices, buffers.found());
         }
         false
     }

@@ -1,6 +1,7 @@
 //! The answer for an RoI from the tracklets and vertices that a search found, for all engines.
 
 use crate::config::{Config, Tracklets};
+use crate::engine::tracklets::z_ranges::ZRanges;
 use crate::tracklet::{Tracklet, TrackletVertex};
 use crate::vertex::Vertex;
 
@@ -41,9 +42,9 @@ const PEAK_MM: f64 = 0.3;
 const RANGE_MM: f64 = 2.0;
 
 impl TrackletAnswer {
-    /// The range of z in which the vertex of a peak may lie, with its neighbours \[mm\].
-    pub(crate) fn z_range_near(z_mm: f64) -> [f64; 2] {
-        [z_mm - RANGE_MM, z_mm + RANGE_MM]
+    /// The ranges of z in which the vertices of peaks may lie, with their neighbours.
+    pub(crate) fn z_ranges_near(peaks: &[Vertex]) -> ZRanges {
+        ZRanges::near(peaks.iter().map(|peak| peak.z_mm), RANGE_MM)
     }
 
     pub(crate) fn clear(&mut self) {
@@ -74,22 +75,19 @@ impl TrackletAnswer {
     }
 
     /// Sets x, y, z and their errors of the vertices of peaks, from the tracklets near each.
-    /// Without any, a vertex stays as it is. `first` is the number of the first of these vertices.
-    /// The tracklets of the first vertex of all are taken.
-    pub(crate) fn refine(&mut self, config: &Config, peaks: &mut [Vertex], first: usize, found: Found<'_>) {
+    /// Without any, a vertex stays as it is.
+    pub(crate) fn refine(&mut self, config: &Config, peaks: &mut [Vertex], found: Found<'_>) {
         self.begin(found);
         for (place, peak) in peaks.iter_mut().enumerate() {
             if let Some(number) = self.at_peak(peak, found) {
                 let of = &found.vertices[number];
                 of.refine(peak, config.beam_at(of.z()));
-                self.places[number] = Some(first + place);
+                self.places[number] = Some(place);
             }
         }
-        if first == 0 {
-            self.vertices.clear();
-            self.vertices.extend_from_slice(peaks);
-            self.take_tracklets(config, found);
-        }
+        self.vertices.clear();
+        self.vertices.extend_from_slice(peaks);
+        self.take_tracklets(config, found);
     }
 
     /// Sums up the squared momenta of the tracklets of each vertex.

@@ -10,3 +10,4 @@ pub(crate) mod search;
 pub(crate) mod toy;
 pub(crate) mod vertex_fit;
 pub(crate) mod vertices;
+pub(crate) mod z_ranges;

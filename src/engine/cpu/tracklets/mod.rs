@@ -15,6 +15,7 @@ use crate::engine::cpu::tracklets::triplets::Triplets;
 use crate::engine::tracklets::answer::Found;
 use crate::engine::tracklets::search::TrackletSearch;
 use crate::engine::tracklets::vertices::VertexBuffers;
+use crate::engine::tracklets::z_ranges::ZRanges;
 use crate::tracklet::{Tracklet, TrackletVertex};
 
 /// Memory of the search in one event, and its answer.
@@ -32,12 +33,12 @@ pub(crate) struct TrackletBuffers<R> {
 
 impl<R: Lanes> TrackletBuffers<R> {
     /// Finds the tracklets of the hits and their vertices. Returns whether there are too many.
-    pub(crate) fn find(&mut self, search: &TrackletSearch, z_range: [f64; 2]) -> bool {
-        if self.find_triplets(search, z_range) || self.build_chains() {
+    pub(crate) fn find(&mut self, search: &TrackletSearch, z_ranges: &ZRanges) -> bool {
+        if self.find_triplets(search, z_ranges) || self.build_chains() {
             return true;
         }
         self.fit(search);
-        self.find_vertices(search, z_range);
+        self.find_vertices(search, z_ranges.hull());
         false
     }
 
@@ -45,8 +46,8 @@ impl<R: Lanes> TrackletBuffers<R> {
         Found { tracklets: &self.tracklets, vertices: &self.vertices }
     }
 
-    fn find_triplets(&mut self, search: &TrackletSearch, z_range: [f64; 2]) -> bool {
-        self.triplets.fill(search, &self.hits, z_range)
+    fn find_triplets(&mut self, search: &TrackletSearch, z_ranges: &ZRanges) -> bool {
+        self.triplets.fill(search, &self.hits, z_ranges)
     }
 
     fn build_chains(&mut self) -> bool {

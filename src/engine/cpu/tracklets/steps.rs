@@ -7,6 +7,7 @@ use crate::detector::Detector;
 use crate::engine::cpu::tracklets::TrackletBuffers;
 use crate::engine::plan::Search;
 use crate::engine::tracklets::search::TrackletSearch;
+use crate::engine::tracklets::z_ranges::ZRanges;
 use crate::error::Result;
 use crate::spacepoint::RoiView;
 use crate::tracklet::{Tracklet, TrackletVertex};
@@ -44,7 +45,7 @@ impl TrackletSteps {
         let mut time = || std::mem::replace(&mut start, Instant::now()).elapsed().as_secs_f64();
         buffers.hits.fill(tracklets, search, &plan, roi);
         let hits = time();
-        buffers.find_triplets(tracklets, z_range);
+        buffers.find_triplets(tracklets, &ZRanges::one(z_range));
         let triplets = time();
         buffers.build_chains();
         let chains = time();

@@ -33,7 +33,7 @@ impl Both {
         let vertices = self.reference.find_vertices(&mut wanted.tracklets);
         let plan = self.search.plan((&roi).into()).expect("a range");
         buffers.hits.fill(&self.tracklets, &self.search, &plan, (&roi).into());
-        assert!(!buffers.find(&self.tracklets, plan.z_range()), "{what}");
+        assert!(!buffers.find(&self.tracklets, &ZRanges::one(plan.z_range())), "{what}");
         assert_eq!(buffers.hits.len(), wanted.hits, "{what}");
         assert_eq!(buffers.triplets.doublets, wanted.doublets, "{what}");
         assert_eq!(buffers.triplets.all.len(), wanted.triplets, "{what}");
@@ -70,7 +70,7 @@ impl Both {
         }
         let mut single = TrackletBuffers::<f32>::default();
         single.hits.fill(&self.tracklets, &self.search, &plan, (&roi).into());
-        single.find(&self.tracklets, plan.z_range());
+        single.find(&self.tracklets, &ZRanges::one(plan.z_range()));
         let is_same = |t: &&Tracklet| buffers.tracklets.iter().any(|double| double.hits == t.hits);
         let same = single.tracklets.iter().filter(is_same).count();
         let count = buffers.tracklets.len();

@@ -7,6 +7,7 @@ use pulp::{Arch, Simd, WithSimd};
 use crate::engine::cpu::lanes::{Lanes, MOST_LANES};
 use crate::engine::cpu::tracklets::hits::{HitRecord, PixelHits, bend_of, cell};
 use crate::engine::tracklets::search::{MAX_PT_GEV, MAX_TRIPLET_CHI2, MIN_COT_ON_DISK, SCATTERING_GEV, TrackletSearch};
+use crate::engine::tracklets::z_ranges::ZRanges;
 
 /// Three hits of one track, from the beam outwards.
 #[derive(Clone, Copy, Debug)]
@@ -59,9 +60,9 @@ impl<R> Triplets<R> {
 
 impl<R: Lanes> Triplets<R> {
     /// Finds all triplets. Returns whether there are too many.
-    pub(crate) fn fill(&mut self, search: &TrackletSearch, hits: &PixelHits<R>, z_range: [f64; 2]) -> bool {
+    pub(crate) fn fill(&mut self, search: &TrackletSearch, hits: &PixelHits<R>, z_ranges: &ZRanges) -> bool {
         self.all.clear();
-        if Arch::new().dispatch(FillTriplets { search, hits, z_range, to: self }) {
+        if Arch::new().dispatch(FillTriplets { search, hits, z_ranges, to: self }) {
             return true;
         }
         self.begins.clear();
@@ -169,7 +170,7 @@ const MOST_TESTS: usize = 1 << 34;
 struct FillTriplets<'a, R> {
     search: &'a TrackletSearch,
     hits: &'a PixelHits<R>,
-    z_range: [f64; 2],
+    z_ranges: &'a ZRanges,
     to: &'a mut Triplets<R>,
 }
 
@@ -178,8 +179,8 @@ impl<R: Lanes> WithSimd for FillTriplets<'_, R> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> bool {
-        let Self { search, hits, z_range, to } = self;
-        let finder = Finder::new(simd, search, hits, z_range);
+        let Self { search, hits, z_ranges, to } = self;
+        let finder = Finder::new(simd, search, hits, z_ranges);
         let mut tests = 0;
         let Triplets { all, doublets, inner, outer, predictions, pending, columns, numbers, .. } = to;
         pending.clear();
@@ -267,14 +268,20 @@ struct Finder<'a, R: Lanes, S: Simd> {
     by_gev_mm: R,
     scattering2: R,
     width2: R,
-    z_range: [R; 2],
+    /// Ends of the first so many ranges of z.
+    z_ranges: [[R; 2]; ZRanges::MOST],
+    range_count: usize,
     max_chi2: R,
 }
 
 impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
     #[inline(always)]
-    fn new(simd: S, search: &TrackletSearch, hits: &'a PixelHits<R>, z_range: [f64; 2]) -> Self {
+    fn new(simd: S, search: &TrackletSearch, hits: &'a PixelHits<R>, z_ranges: &ZRanges) -> Self {
         let number = R::from_f64;
+        let mut ends = [[number(0.0); 2]; ZRanges::MOST];
+        for (ends, range) in ends.iter_mut().zip(z_ranges.as_slice()) {
+            *ends = range.map(number);
+        }
         Self {
             simd,
             hits,
@@ -282,7 +289,8 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
             by_gev_mm: number(1.0 / search.gev_mm()),
             scattering2: number(SCATTERING_GEV * SCATTERING_GEV),
             width2: number(search.config.beam_width_mm * search.config.beam_width_mm),
-            z_range: z_range.map(number),
+            z_ranges: ends,
+            range_count: z_ranges.as_slice().len(),
             max_chi2: number(MAX_TRIPLET_CHI2),
         }
     }
@@ -322,13 +330,16 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
         let bend_m = if OUTWARDS { -hits.bend[middle] } else { hits.bend[middle] };
         let apart = if OUTWARDS { bend_of(self.max_kappa, far) } else { -bend_of(self.max_kappa, far) };
         let most = bend_m + apart + number(SCATTERED);
-        let [low, high] = self.z_range;
         let half = number(0.5);
-        let (z_mid, z_half) = (half * (low + high), half * (high - low) + half);
-        let from_mid = z_m - z_mid;
+        // Of each range: the distance from its middle, and half of its width.
+        let mut ranges = [[R::splat(simd, half); 2]; ZRanges::MOST];
+        for k in 0..self.range_count {
+            let [low, high] = self.z_ranges[k];
+            let from_mid = z_m - half * (low + high);
+            ranges[k] = [from_mid, half * (high - low) + half].map(|number| R::splat(simd, number));
+        }
         let bend_m = R::splat(simd, bend_m + number(SCATTERED));
-        let [rho_m, z_m, phi_m, from_mid, z_half] =
-            [rho_m, z_m, phi_m, from_mid, z_half].map(|number| R::splat(simd, number));
+        let [rho_m, z_m, phi_m] = [rho_m, z_m, phi_m].map(|number| R::splat(simd, number));
         let (tenth, min_step) = (self.all(0.1), self.all(MIN_STEP_MM));
         let mut tests = 0;
         for range in hits.around(layer, cell, most) {
@@ -340,14 +351,17 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
                 let (step, dz) = (difference(rho_m, rho), difference(z_m, z));
                 let turn = R::absolute(simd, self.shorter(R::minus(simd, phi_m, phi)));
                 let reach = if OUTWARDS { R::plus(simd, bend_m, bend) } else { R::minus(simd, bend_m, bend) };
-                // From the middle of the z range, times the step.
-                let z0 = R::minus(simd, R::times(simd, from_mid, step), R::times(simd, dz, rho_m));
-                let margin = R::times(simd, tenth, R::absolute(simd, dz));
-                let margin = R::plus(simd, R::times(simd, z_half, step), margin);
-                let mut keeps = R::at_most(simd, min_step, step);
-                keeps = R::both(simd, keeps, R::at_most(simd, turn, reach));
-                keeps = R::both(simd, keeps, R::at_most(simd, R::absolute(simd, z0), margin));
-                let mut bits = first_lanes(R::bits(simd, keeps), range.end - first);
+                let across = R::times(simd, dz, rho_m);
+                let tolerance = R::times(simd, tenth, R::absolute(simd, dz));
+                let keeps = R::both(simd, R::at_most(simd, min_step, step), R::at_most(simd, turn, reach));
+                let mut points_into_a_range = 0;
+                for &[from_mid, z_half] in &ranges[..self.range_count] {
+                    // From the middle of the range, times the step.
+                    let z0 = R::minus(simd, R::times(simd, from_mid, step), across);
+                    let margin = R::plus(simd, R::times(simd, z_half, step), tolerance);
+                    points_into_a_range |= R::bits(simd, R::at_most(simd, R::absolute(simd, z0), margin));
+                }
+                let mut bits = first_lanes(R::bits(simd, keeps) & points_into_a_range, range.end - first);
                 while bits != 0 {
                     to.push(first as u32 + bits.trailing_zeros());
                     bits &= bits - 1;
@@ -496,7 +510,6 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
             }
         }
         let max_kappa = R::splat(simd, self.max_kappa);
-        let [low, high] = self.z_range.map(|z| R::splat(simd, z));
         let [one, two, half] = [1.0, 2.0, 0.5].map(|number| self.all(number));
         for first in (0..pending.len()).step_by(lanes) {
             let hit = |i: usize| [0, 1, 2].map(|place| self.load(&columns[3 * i + place], first));
@@ -546,9 +559,14 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
             let margin = R::times(simd, half, R::larger(simd, R::absolute(simd, cot), one));
             let mut keeps = R::at_most(simd, R::absolute(simd, kappa), max_kappa);
             keeps = R::both(simd, keeps, R::at_most(simd, chi2, R::splat(simd, self.max_chi2)));
-            keeps = R::both(simd, keeps, R::at_most(simd, R::minus(simd, low, margin), z0));
-            keeps = R::both(simd, keeps, R::at_most(simd, z0, R::plus(simd, high, margin)));
-            let mut bits = first_lanes(R::bits(simd, keeps), pending.len() - first);
+            let mut points_into_a_range = 0;
+            for [low, high] in &self.z_ranges[..self.range_count] {
+                let [low, high] = [R::splat(simd, *low), R::splat(simd, *high)];
+                let above = R::at_most(simd, R::minus(simd, low, margin), z0);
+                let below = R::at_most(simd, z0, R::plus(simd, high, margin));
+                points_into_a_range |= R::bits(simd, R::both(simd, above, below));
+            }
+            let mut bits = first_lanes(R::bits(simd, keeps) & points_into_a_range, pending.len() - first);
             R::store(simd, &mut numbers[0][first..], chi2);
             R::store(simd, &mut numbers[1][first..], kappa);
             while bits != 0 {

@@ -39,6 +39,7 @@ impl ReferenceTracklets {
 
     /// Finds the vertices of tracklets, sorted by z, and sets the vertex of each tracklet.
     pub fn find_vertices(&self, tracklets: &mut [Tracklet]) -> Vec<TrackletVertex> {
-        vertices::find(&self.config, self.z_range, tracklets)
+        let (Some(first), Some(last)) = (self.z_ranges.first(), self.z_ranges.last()) else { return Vec::new() };
+        vertices::find(&self.config, [first[0], last[1]], tracklets)
     }
 }

@@ -9,7 +9,8 @@ pub struct ReferenceTracklets {
     pub(super) detector: Detector,
     pub(super) graph: LayerGraph,
     pub(super) config: Config,
-    pub(super) z_range: [f64; 2],
+    /// Tracklets point into one of them.
+    pub(super) z_ranges: Vec<[f64; 2]>,
 }
 
 impl ReferenceTracklets {
@@ -17,13 +18,14 @@ impl ReferenceTracklets {
     pub fn new(config: &Config, detector: &Detector) -> Self {
         let z_range = [config.z_min_mm, config.z_max_mm];
         let graph = detector.layer_graph(z_range);
-        Self { detector: detector.clone(), graph, config: config.clone(), z_range }
+        Self { detector: detector.clone(), graph, config: config.clone(), z_ranges: vec![z_range] }
     }
 
-    /// Returns the search for tracklets that point into this range of z \[mm\].
+    /// Returns the search for tracklets that point into one of these ranges of z \[mm\], which
+    /// ascend.
     #[must_use]
-    pub fn with_z_range(&self, z_range: [f64; 2]) -> Self {
-        Self { z_range, ..self.clone() }
+    pub fn with_z_ranges(&self, z_ranges: &[[f64; 2]]) -> Self {
+        Self { z_ranges: z_ranges.to_vec(), ..self.clone() }
     }
 
     /// 0.0003 B \[GeV/mm\]: pT times |kappa|.

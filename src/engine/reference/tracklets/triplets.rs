@@ -77,8 +77,7 @@ impl ReferenceTracklets {
     }
 
     fn is_in_range(&self, z0: f64, tolerance: f64) -> bool {
-        let [low, high] = self.z_range;
-        low - tolerance <= z0 && z0 <= high + tolerance
+        self.z_ranges.iter().any(|[low, high]| low - tolerance <= z0 && z0 <= high + tolerance)
     }
 
     /// The triplets of a doublet with hits of an outer layer that make doublets with the middle
