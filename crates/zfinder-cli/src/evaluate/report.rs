@@ -225,7 +225,8 @@ impl Report {
             "\nright: within {within_mm} mm of the true primary vertex; residuals and pulls: of right first vertices;\n\
              false: within {within_mm} mm of no true vertex; split: two or more within {within_mm} mm of the primary;\n\
              isolated: no other true vertex within {isolation_mm} mm of the primary, else close;\n\
-             all vertices: matched one to one within {match_mm} mm; of tracks above 0.5 GeV within |eta| < 2.5"
+             found, clean, merged, split, fake: true and found vertices matched one to one within {match_mm} mm; tracks:\n\
+             charged, above 0.5 GeV, within |eta| < 2.5"
         )
     }
 }
