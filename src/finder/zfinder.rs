@@ -139,8 +139,8 @@ impl ZFinder {
     }
 
     /// [`ZFinder::find_batch`] that reuses the memory of earlier results. In the steady state the
-    /// CPU engine allocates nothing, and the GPU engine nothing for an RoI. After an error the
-    /// contents of `results` are unspecified.
+    /// CPU engine allocates nothing, and the GPU engine nothing for an RoI. The search of tracklets
+    /// allocates. After an error the contents of `results` are unspecified.
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].
