@@ -1,6 +1,8 @@
 //! One or several GPUs: a batch is divided among them, and threads of a stream are assigned to
 //! them. If a GPU is lost, the remaining GPUs repeat its work and continue.
 
+mod tracklets;
+
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,6 +12,7 @@ use kernel_host::{Gpu, block_on};
 use rayon::prelude::*;
 
 use crate::batch_view::BatchView;
+use crate::engine::cpu::CpuEngine;
 use crate::engine::gpu::GpuEngine;
 use crate::engine::plan::Search;
 use crate::engine::threads::{Helpers, in_threads};
@@ -25,6 +28,9 @@ pub(crate) struct Gpus {
     others: Vec<GpuEngine>,
     /// Batches that were too small to be divided: GPUs take turns.
     undivided: AtomicUsize,
+    /// Finds tracklets for the answers of GPUs, with the chains that they find, if the
+    /// configuration asks for tracklets.
+    host: Option<Box<CpuEngine>>,
 }
 
 impl Gpus {
@@ -32,7 +38,7 @@ impl Gpus {
     #[expect(clippy::unused_async, reason = "a twin of `new_async`")]
     pub(crate) async fn new(gpus: Vec<Gpu>, search: &Search, options: &EngineOptions) -> Result<Self> {
         let engines = gpus.into_par_iter().map(|gpu| block_on(GpuEngine::new(gpu, search.clone(), options)));
-        Self::from_engines(engines.collect::<Result<Vec<_>>>()?)
+        Self::from_engines(engines.collect::<Result<Vec<_>>>()?, search, options)
     }
 
     /// Builds the engines on the thread that polls.
@@ -41,15 +47,16 @@ impl Gpus {
         for gpu in gpus {
             engines.push(GpuEngine::new(gpu, search.clone(), options).await?);
         }
-        Self::from_engines(engines)
+        Self::from_engines(engines, search, options)
     }
 
-    fn from_engines(engines: Vec<GpuEngine>) -> Result<Self> {
+    fn from_engines(engines: Vec<GpuEngine>, search: &Search, options: &EngineOptions) -> Result<Self> {
         let mut engines = engines.into_iter();
         let Some(first) = engines.next() else {
             return Err(Error::Config { key: "engine", value: "no adapter".into(), reason: "was named".into() });
         };
-        Ok(Self { first, others: engines.collect(), undivided: AtomicUsize::new(0) })
+        let host = search.config.takes_tracklets().then(|| CpuEngine::new(search.clone(), options).map(Box::new));
+        Ok(Self { first, others: engines.collect(), undivided: AtomicUsize::new(0), host: host.transpose()? })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -69,7 +76,8 @@ impl Gpus {
 
     pub(crate) fn description(&self) -> String {
         let others: String = self.others.iter().map(|engine| format!(" and {}", engine.device())).collect();
-        self.first.description() + &others
+        let host = self.host.as_ref().map(|host| format!("; fits of tracklets: {}", host.description()));
+        self.first.description() + &others + &host.unwrap_or_default()
     }
 
     /// Bytes of the buffers on all of them.
@@ -91,7 +99,8 @@ impl Gpus {
 
     /// Searches a share of the batch on each GPU, all at once. Appends the answers to `results`.
     pub(crate) fn find_batch(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
-        self.repeat_after_loss(|| self.find_shares(batch, results))
+        self.repeat_after_loss(|| self.find_shares(batch, results))?;
+        self.add_tracklets(None, batch, results)
     }
 
     /// The GPU whose turn it is.
@@ -117,7 +126,8 @@ impl Gpus {
     /// [`Gpus::find_batch`] as a future.
     pub(crate) async fn find_batch_async(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         let found = self.find_shares_async(batch, results).await;
-        if self.is_worth_repeating(&found) { self.find_shares_async(batch, results).await } else { found }
+        if self.is_worth_repeating(&found) { self.find_shares_async(batch, results).await } else { found }?;
+        self.add_tracklets(None, batch, results)
     }
 
     async fn find_shares_async(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
@@ -140,7 +150,8 @@ impl Gpus {
         batch: BatchView<'_>,
         results: &mut Results,
     ) -> Result<()> {
-        self.repeat_after_loss(|| self.engine_for(worker).find_batch(batch, Helpers::NONE, results))
+        self.repeat_after_loss(|| self.engine_for(worker).find_batch(batch, Helpers::NONE, results))?;
+        self.add_tracklets(Some(worker), batch, results)
     }
 
     /// The engine for the thread of this number.
@@ -158,7 +169,10 @@ impl Gpus {
     /// Of the first.
     #[cfg(any(test, feature = "internals"))]
     pub(crate) fn time_on_device(&self, batch: BatchView<'_>, rounds: usize) -> Result<Option<DeviceTimes>> {
-        self.first.time_on_device(batch, rounds)
+        let times = self.first.time_on_device(batch, rounds)?;
+        let Some(mut times) = times else { return Ok(None) };
+        times.stages.extend(self.time_tracklets(batch, rounds)?);
+        Ok(Some(times))
     }
 
     /// Of the host's way to any of them.

@@ -205,13 +205,10 @@ impl ZFinderBuilder {
             }
         }
         let fallback = match search.fallback()? {
-            Some(search) => {
-                let gpus = engines(gpus.clone(), &search, &self.options).await?;
-                Some(RunningEngine::gpus_with(gpus, &search, &self.options)?)
-            }
+            Some(search) => Some(RunningEngine::Gpus(Box::new(engines(gpus.clone(), &search, &self.options).await?))),
             None => None,
         };
-        let gpus = RunningEngine::gpus_with(engines(gpus, &search, &self.options).await?, &search, &self.options)?;
+        let gpus = RunningEngine::Gpus(Box::new(engines(gpus, &search, &self.options).await?));
         Ok(ZFinder::new(search, self.options.thesis.accumulate, gpus, fallback))
     }
 

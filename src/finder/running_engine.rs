@@ -6,45 +6,26 @@ use crate::batch_view::BatchView;
 use crate::engine::cpu::CpuEngine;
 #[cfg(feature = "gpu")]
 use crate::engine::gpus::Gpus;
-#[cfg(feature = "gpu")]
-use crate::engine::plan::Search;
 use crate::engine::reference::ReferenceEngine;
 use crate::error::Result;
 #[cfg(all(feature = "gpu", feature = "internals"))]
 use crate::options::DeviceTimes;
-#[cfg(feature = "gpu")]
-use crate::options::EngineOptions;
 use crate::results::{Reproducibility, Results};
 use crate::thesis::Accumulate;
 
 /// The engine that runs. Each call appends answers to `results`.
 pub(super) enum RunningEngine {
-    /// GPUs, and the CPU engine that finds tracklets for their answers.
     #[cfg(feature = "gpu")]
-    Gpus(Box<Gpus>, Option<Box<CpuEngine>>),
+    Gpus(Box<Gpus>),
     Cpu(CpuEngine),
     Reference(ReferenceEngine),
 }
 
 impl RunningEngine {
-    /// Returns the engine of these GPUs.
-    ///
-    /// # Errors
-    /// A system that has no threads to give.
-    #[cfg(feature = "gpu")]
-    pub(super) fn gpus_with(gpus: Gpus, search: &Search, options: &EngineOptions) -> Result<Self> {
-        let takes_tracklets = search.config.takes_tracklets();
-        let host = takes_tracklets.then(|| CpuEngine::new(search.clone(), options).map(Box::new)).transpose()?;
-        Ok(Self::Gpus(Box::new(gpus), host))
-    }
-
     pub(super) fn find_batch(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus, host) => {
-                gpus.find_batch(batch, results)?;
-                add_tracklets(host.as_deref(), batch, results)
-            }
+            RunningEngine::Gpus(gpus) => gpus.find_batch(batch, results),
             RunningEngine::Cpu(engine) => engine.find_batch(batch, results),
             RunningEngine::Reference(engine) => engine.find_batch(batch, results),
         }
@@ -59,10 +40,7 @@ impl RunningEngine {
     ) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus, host) => {
-                gpus.find_batch_by_worker(worker, batch, results)?;
-                add_tracklets(host.as_deref(), batch, results)
-            }
+            RunningEngine::Gpus(gpus) => gpus.find_batch_by_worker(worker, batch, results),
             RunningEngine::Cpu(engine) => engine.find_batch_in_turn(batch, results),
             RunningEngine::Reference(engine) => engine.find_batch(batch, results),
         }
@@ -72,10 +50,7 @@ impl RunningEngine {
     pub(super) async fn find_batch_async(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus, host) => {
-                gpus.find_batch_async(batch, results).await?;
-                add_tracklets(host.as_deref(), batch, results)
-            }
+            RunningEngine::Gpus(gpus) => gpus.find_batch_async(batch, results).await,
             RunningEngine::Cpu(_) | RunningEngine::Reference(_) => self.find_batch(batch, results),
         }
     }
@@ -83,11 +58,7 @@ impl RunningEngine {
     pub(super) fn description(&self) -> String {
         match self {
             #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus, None) => gpus.description(),
-            #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus, Some(host)) => {
-                format!("{}; tracklets: {}", gpus.description(), host.description())
-            }
+            RunningEngine::Gpus(gpus) => gpus.description(),
             RunningEngine::Cpu(engine) => engine.description(),
             RunningEngine::Reference(_) => "reference engine, serial, f64".into(),
         }
@@ -106,7 +77,7 @@ impl RunningEngine {
     pub(super) fn gpus(&self) -> usize {
         match self {
             #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus, _) => gpus.len(),
+            RunningEngine::Gpus(gpus) => gpus.len(),
             RunningEngine::Cpu(_) | RunningEngine::Reference(_) => 0,
         }
     }
@@ -115,7 +86,7 @@ impl RunningEngine {
     pub(super) fn gpu_bytes(&self) -> u64 {
         match self {
             #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus, _) => gpus.bytes(),
+            RunningEngine::Gpus(gpus) => gpus.bytes(),
             RunningEngine::Cpu(_) | RunningEngine::Reference(_) => 0,
         }
     }
@@ -123,7 +94,7 @@ impl RunningEngine {
     #[cfg(all(feature = "gpu", feature = "internals"))]
     pub(super) fn plan_parts(&self, batch: BatchView<'_>) -> Result<Option<Vec<String>>> {
         match self {
-            RunningEngine::Gpus(gpus, _) => gpus.plan_parts(batch).map(Some),
+            RunningEngine::Gpus(gpus) => gpus.plan_parts(batch).map(Some),
             RunningEngine::Cpu(_) | RunningEngine::Reference(_) => Ok(None),
         }
     }
@@ -131,7 +102,7 @@ impl RunningEngine {
     #[cfg(all(feature = "gpu", feature = "internals"))]
     pub(super) fn time_on_device(&self, batch: BatchView<'_>, rounds: usize) -> Result<Option<DeviceTimes>> {
         match self {
-            RunningEngine::Gpus(gpus, _) => gpus.time_on_device(batch, rounds),
+            RunningEngine::Gpus(gpus) => gpus.time_on_device(batch, rounds),
             RunningEngine::Cpu(_) | RunningEngine::Reference(_) => Ok(None),
         }
     }
@@ -139,14 +110,8 @@ impl RunningEngine {
     #[cfg(all(feature = "gpu", feature = "internals"))]
     pub(super) fn time_packing(&self, batch: BatchView<'_>) -> Result<Option<f64>> {
         match self {
-            RunningEngine::Gpus(gpus, _) => gpus.time_packing(batch),
+            RunningEngine::Gpus(gpus) => gpus.time_packing(batch),
             RunningEngine::Cpu(_) | RunningEngine::Reference(_) => Ok(None),
         }
     }
-}
-
-/// Finds tracklets for the answers of GPUs.
-#[cfg(feature = "gpu")]
-fn add_tracklets(host: Option<&CpuEngine>, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
-    host.map_or(Ok(()), |host| host.add_tracklets(batch, results))
 }

@@ -356,7 +356,7 @@ fn what_has_no_tracklets_is_refused() {
     assert!(text.contains("set field_t"), "{text}");
 }
 
-/// GPUs fill the histograms, and the host finds the tracklets: the bits are the CPU engine's.
+/// GPUs find the chains, and the host fits them: the bits are the CPU engine's.
 #[test]
 fn gpus_answer_with_the_bits_of_the_cpu() {
     let batch = events();

@@ -48,6 +48,7 @@ use crate::results::Results;
 use crate::results::{RoiResult, Status};
 use crate::spacepoint::RoiView;
 use crate::thesis::Accumulate;
+use crate::tracklet::TrackletHits;
 use crate::vertex::Vertex;
 
 /// Computes a step of a search within a span of its name, for `zfinder bench --timeline`. The crate
@@ -268,7 +269,7 @@ impl CpuEngine {
         };
         builder.finish();
         let too_many = match &self.tracklets {
-            Some(tracklets) if !too_many => self.find_tracklets(tracklets, &plan, roi, workspace, &mut vertices),
+            Some(tracklets) if !too_many => self.find_tracklets(tracklets, &plan, roi, None, workspace, &mut vertices),
             _ => too_many,
         };
         plan.report(packed, &vertices, too_many, results);
@@ -292,7 +293,8 @@ impl CpuEngine {
         let first = found.len() - batch.len();
         results.append(&found, 0..first);
         let add = |rois: Range<usize>, piece: &mut Results| {
-            rois.into_iter().try_for_each(|roi| self.add_tracklets_to(batch.roi(roi), found.roi(first + roi), piece))
+            rois.into_iter()
+                .try_for_each(|roi| self.add_tracklets_to(batch.roi(roi), found.roi(first + roi), None, piece))
         };
         if !self.has_idle_threads() || batch.len() == 1 {
             return add(0..batch.len(), results);
@@ -307,16 +309,54 @@ impl CpuEngine {
         Ok(())
     }
 
+    /// Finds the tracklets of an RoI, or takes the chains that a GPU found: numbers of the RoI's
+    /// spacepoints, the best chain first.
+    ///
+    /// # Errors
+    /// A z range that makes no histogram.
     #[cfg(feature = "gpu")]
-    fn add_tracklets_to(&self, roi: RoiView<'_>, found: RoiResult<'_>, results: &mut Results) -> Result<()> {
+    pub(crate) fn add_tracklets_to(
+        &self,
+        roi: RoiView<'_>,
+        found: RoiResult<'_>,
+        chains: Option<&[TrackletHits]>,
+        results: &mut Results,
+    ) -> Result<()> {
         match &self.memory {
             WorkspacesByPrecision::Single(idle) => {
-                idle.with(|workspace| self.add_tracklets_in(roi, found, workspace, results))
+                idle.with(|workspace| self.add_tracklets_in(roi, found, chains, workspace, results))
             }
             WorkspacesByPrecision::Double(idle) => {
-                idle.with(|workspace| self.add_tracklets_in(roi, found, workspace, results))
+                idle.with(|workspace| self.add_tracklets_in(roi, found, chains, workspace, results))
             }
         }
+    }
+
+    /// The search for tracklets, if the configuration asks for them.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn tracklets(&self) -> Option<&TrackletSearch> {
+        self.tracklets.as_ref()
+    }
+
+    /// Returns the plan of an RoI and the ranges of z of its tracklets, given another engine's
+    /// answer; none if nothing is to be searched for.
+    ///
+    /// # Errors
+    /// A z range that makes no histogram.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn plan_tracklets(&self, roi: RoiView<'_>, found: RoiResult<'_>) -> Result<Option<(RoiPlan, ZRanges)>> {
+        if !matches!(found.status(), Status::Ok | Status::NoPeak) {
+            return Ok(None);
+        }
+        let plan = self.search.plan(roi)?;
+        let z_ranges = self.z_ranges(&plan, found.vertices().iter().map(|vertex| vertex.z_mm));
+        Ok((!z_ranges.as_slice().is_empty()).then_some((plan, z_ranges)))
+    }
+
+    /// The configuration and the detector.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn search(&self) -> &Search {
+        &self.search
     }
 
     #[cfg(feature = "gpu")]
@@ -324,6 +364,7 @@ impl CpuEngine {
         &self,
         roi: RoiView<'_>,
         found: RoiResult<'_>,
+        chains: Option<&[TrackletHits]>,
         workspace: &mut Workspace<R>,
         results: &mut Results,
     ) -> Result<()> {
@@ -334,7 +375,7 @@ impl CpuEngine {
         workspace.answer.clear();
         if let (Some(tracklets), Status::Ok | Status::NoPeak) = (&self.tracklets, summary.status) {
             let plan = self.search.plan(roi)?;
-            let too_many = self.find_tracklets(tracklets, &plan, roi, workspace, &mut vertices);
+            let too_many = self.find_tracklets(tracklets, &plan, roi, chains, workspace, &mut vertices);
             summary.status = match vertices.is_empty() {
                 _ if too_many => Status::CapacityExceeded,
                 true => Status::NoPeak,
@@ -351,27 +392,42 @@ impl CpuEngine {
         Ok(())
     }
 
-    /// Finds tracklets, and with them all vertices, or x, y and z of the vertices of peaks. Returns
-    /// whether there are too many.
+    /// The ranges of z that tracklets point into; `peaks` are the vertices of the histogram.
+    fn z_ranges(&self, plan: &RoiPlan, peaks: impl Iterator<Item = f64>) -> ZRanges {
+        let config = &self.search.config;
+        match config.all_vertices || config.tracklets == Tracklets::All {
+            true => ZRanges::one(plan.z_range()),
+            false => TrackletAnswer::z_ranges_near(peaks),
+        }
+    }
+
+    /// Finds tracklets, or takes those of these chains, and with them all vertices, or x, y and z
+    /// of the vertices of peaks. Returns whether there are too many.
     fn find_tracklets<R: Lanes>(
         &self,
         tracklets: &TrackletSearch,
         plan: &RoiPlan,
         roi: RoiView<'_>,
+        chains: Option<&[TrackletHits]>,
         workspace: &mut Workspace<R>,
         vertices: &mut Vec<Vertex>,
     ) -> bool {
         let Workspace { tracklets: buffers, answer, .. } = workspace;
         let config = &self.search.config;
         answer.clear();
-        step!("hits", buffers.hits.fill(tracklets, &self.search, plan, roi));
-        let takes_whole_range = config.all_vertices || config.tracklets == Tracklets::All;
-        let z_ranges = match takes_whole_range {
-            true => ZRanges::one(plan.z_range()),
-            false => TrackletAnswer::z_ranges_near(vertices),
-        };
-        if buffers.find(tracklets, &z_ranges) {
-            return true;
+        let z_ranges = self.z_ranges(plan, vertices.iter().map(|vertex| vertex.z_mm));
+        match chains {
+            #[cfg(feature = "gpu")]
+            Some(chains) => {
+                let hit = |number| tracklets.pixel_hit(&self.search, plan, roi.spacepoint(number as usize));
+                buffers.fit_chains(tracklets, hit, chains, z_ranges.hull());
+            }
+            _ => {
+                step!("hits", buffers.hits.fill(tracklets, &self.search, plan, roi));
+                if buffers.find(tracklets, &z_ranges) {
+                    return true;
+                }
+            }
         }
         if config.all_vertices {
             answer.take_all(config, vertices, buffers.found());

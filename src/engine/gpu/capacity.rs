@@ -7,6 +7,7 @@ use crate::engine::gpu::shape::{RowSharing, SearchMethod, Shape};
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
 use crate::engine::records::{Peak, Sums};
+use crate::error::Error;
 
 /// Alignment of bindings in bytes that every adapter supports.
 pub(crate) const ALIGNMENT: u64 = 256;
@@ -21,6 +22,11 @@ pub(crate) fn aligned(bytes: u64) -> u64 {
 /// Bins of a row with its padding, so that rows begin on a boundary that loads like.
 pub(crate) fn row_bins(bins: u64) -> u64 {
     bins.next_multiple_of(64)
+}
+
+/// Whether the device had no memory to give: nothing was begun, and less may fit.
+pub(crate) fn is_out_of_memory(error: &Error) -> bool {
+    matches!(error, Error::Gpu(kernel_host::Error::OutOfMemory { .. }))
 }
 
 /// Elements that RoIs take in the buffers.

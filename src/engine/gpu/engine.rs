@@ -17,18 +17,20 @@ use crate::batch_view::BatchView;
 use crate::config::Config;
 use crate::engine::encoding::{Compact, Lossless};
 use crate::engine::gpu::TypedEngine;
-use crate::engine::gpu::capacity::{self, BufferSizes, Capacity, work_of};
+use crate::engine::gpu::capacity::{self, BufferSizes, Capacity, is_out_of_memory, work_of};
 use crate::engine::gpu::kernels::KernelSet;
-use crate::engine::gpu::part::{Answers, Planned, Submitted, is_out_of_memory, leave_out};
+use crate::engine::gpu::part::{Answers, Planned, Submitted, leave_out};
 use crate::engine::gpu::part_plan::{Header, PartPlan, Regions};
+use crate::engine::gpu::shaders::Density;
 use crate::engine::gpu::shape::{RowSharing, Shape};
+use crate::engine::gpu::tracklets::GpuTracklets;
 use crate::engine::gpu::workspace::{SearchBuffers, Workspace};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
 use crate::engine::records::Peak;
 use crate::engine::threads::{Helpers, in_threads};
 use crate::error::{Error, Result};
-use crate::options::{Encoding, EngineOptions};
+use crate::options::{Encoding, EngineOptions, Precision};
 use crate::results::Results;
 
 /// Parts of a batch that one thread lets the device have at once: one computes while the next is
@@ -97,7 +99,13 @@ impl<R: Real> TypedEngine<R> {
         if let Some(bytes) = options.most_buffer_bytes {
             capacity.buffer_bytes = capacity.buffer_bytes.min(bytes);
         }
+        let tracklets = || {
+            let rounding = shape.variant(Density::High).rounding;
+            GpuTracklets::new(gpu.clone(), &search, rounding, checks, capacity.buffer_bytes)
+        };
+        let takes_tracklets = options.precision == Precision::F32 && search.config.takes_tracklets();
         Ok(Self {
+            tracklets: takes_tracklets.then(tracklets).transpose()?,
             accumulate: options.thesis.accumulate,
             direct_bytes: if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) { DIRECT_BYTES } else { 0 },
             spin: options.spin,

@@ -15,6 +15,7 @@ mod shape;
 pub(in crate::engine) mod tests;
 #[cfg(any(test, feature = "internals"))]
 mod timing;
+pub(crate) mod tracklets;
 mod workspace;
 
 use std::sync::atomic::AtomicUsize;
@@ -27,6 +28,7 @@ use crate::engine::encoding::Compact;
 use crate::engine::gpu::capacity::Capacity;
 use crate::engine::gpu::kernels::KernelSet;
 use crate::engine::gpu::shape::Shape;
+use crate::engine::gpu::tracklets::GpuTracklets;
 use crate::engine::gpu::workspace::{SearchBuffers, Workspace};
 use crate::engine::plan::Search;
 use crate::engine::real::Real;
@@ -80,6 +82,11 @@ impl GpuEngine {
             Precision::F32 => Self::F32(TypedEngine::new(gpu, search, options).await?),
             Precision::F64 => Self::F64(TypedEngine::new(gpu, search, options).await?),
         })
+    }
+
+    /// The search for chains of hits, if the configuration asks for tracklets; in f32 only.
+    pub(crate) fn tracklets(&self) -> Option<&GpuTracklets> {
+        typed!(self, engine => engine.tracklets.as_ref())
     }
 
     fn gpu(&self) -> &Gpu {
@@ -149,6 +156,7 @@ pub(crate) struct TypedEngine<R: Real> {
     capacity: Capacity,
     kernels: KernelSet,
     search_buffers: SearchBuffers<R>,
+    tracklets: Option<GpuTracklets>,
     /// Bytes of an upload that shaders read where it lies.
     direct_bytes: u64,
     /// How long to ask the device again and again before waiting for it.

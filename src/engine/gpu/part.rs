@@ -13,6 +13,7 @@ use tracing::trace_span;
 use crate::batch_view::BatchView;
 use crate::engine::encoding::Lossless;
 use crate::engine::gpu::TypedEngine;
+use crate::engine::gpu::capacity::is_out_of_memory;
 use crate::engine::gpu::kernels::KernelName;
 use crate::engine::gpu::part_plan::{Dispatch, Header, PartPlan, Regions};
 use crate::engine::gpu::shape::Shape;
@@ -438,9 +439,4 @@ fn empty_rois(packed: &[PackSummary]) -> impl Iterator<Item = usize> {
 
 pub(super) fn leave_out<R: Real>(plan: &mut PartPlan<R>, rois: impl IntoIterator<Item = usize>) {
     rois.into_iter().for_each(|roi| R::leave_out(&mut plan.rois[roi]));
-}
-
-/// Whether the device had no memory to give: nothing was begun, and less may fit.
-pub(super) fn is_out_of_memory(error: &Error) -> bool {
-    matches!(error, Error::Gpu(kernel_host::Error::OutOfMemory { .. }))
 }

@@ -99,6 +99,7 @@ const FILES: &ShaderFiles = shader_files![
     "sum_histos/sum_histos",
     "find_peaks/find_peaks", "find_peaks/highest_windows", "find_peaks/windows", "find_peaks/peaks/one", "find_peaks/peaks/several", "find_peaks/ranking/entries", "find_peaks/ranking/directions", "find_peaks/z_estimate/mean", "find_peaks/z_estimate/densest",
     "walk/walk",
+    "tracklets/types", "tracklets/sort_hits", "tracklets/find_doublets", "tracklets/find_triplets", "tracklets/build_chains", "tracklets/choose_chains",
     "thesis/f32_accumulate", "thesis/f32_totals", "thesis/numbered_pairs",
 ];
 
@@ -280,6 +281,11 @@ fn real_choice(precision: Precision) -> Choice {
         Precision::F64 => "shared::real::f64",
     };
     ("shared::real", file)
+}
+
+/// A kernel of the search for tracklets.
+pub(crate) fn tracklets(name: &str) -> KernelSource {
+    KernelSource::assemble(&format!("tracklets::{name}"), FILES, &[real_choice(Precision::F32)])
 }
 
 /// The number type alone, for kernels of tests.

@@ -22,7 +22,7 @@ impl ReferenceEngine {
         let (low, high) = roi.descriptor.z_range.unwrap_or((self.config.z_min_mm, self.config.z_max_mm));
         let z_ranges = match self.config.all_vertices || self.config.tracklets == Tracklets::All {
             true => ZRanges::one([low, high]),
-            false => TrackletAnswer::z_ranges_near(vertices),
+            false => TrackletAnswer::z_ranges_near(vertices.iter().map(|vertex| vertex.z_mm)),
         };
         let search = search.with_z_ranges(z_ranges.as_slice());
         let mut tracklets = search.find_among(roi, sliced.is_kept()).tracklets;

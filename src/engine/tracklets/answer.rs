@@ -43,8 +43,8 @@ const RANGE_MM: f64 = 2.0;
 
 impl TrackletAnswer {
     /// The ranges of z in which the vertices of peaks may lie, with their neighbours.
-    pub(crate) fn z_ranges_near(peaks: &[Vertex]) -> ZRanges {
-        ZRanges::near(peaks.iter().map(|peak| peak.z_mm), RANGE_MM)
+    pub(crate) fn z_ranges_near(peaks: impl Iterator<Item = f64>) -> ZRanges {
+        ZRanges::near(peaks, RANGE_MM)
     }
 
     pub(crate) fn clear(&mut self) {

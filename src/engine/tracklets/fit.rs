@@ -7,18 +7,8 @@ use std::ops::{Add, Div, Mul, Sub};
 use pulp::{Arch, NullaryFnOnce};
 
 use crate::engine::tracklets::lanes::Eight;
-use crate::engine::tracklets::search::{MAX_PT_GEV, MIN_COT_ON_DISK, SCATTERING_GEV, TrackletSearch};
+use crate::engine::tracklets::search::{FitHit, MAX_PT_GEV, MIN_COT_ON_DISK, SCATTERING_GEV, TrackletSearch};
 use crate::tracklet::{Tracklet, TrackletHits};
-
-/// A hit of a tracklet, about the beam.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FitHit {
-    pub(crate) rho: f64,
-    pub(crate) phi: f64,
-    pub(crate) z: f64,
-    pub(crate) is_disk: bool,
-    pub(crate) resolution: f64,
-}
 
 const MOST: usize = Tracklet::MOST_HITS;
 type Columns = [Eight; MOST];

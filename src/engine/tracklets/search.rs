@@ -2,6 +2,8 @@
 
 use crate::config::Config;
 use crate::detector::{Detector, Sensor};
+use crate::engine::plan::{RoiPlan, Search};
+use crate::spacepoint::Spacepoint;
 
 /// Constants of a pixel layer.
 #[derive(Clone, Debug)]
@@ -22,6 +24,16 @@ pub(crate) struct TrackletSearch {
     pub(crate) layers: Vec<Option<PixelLayer>>,
 }
 
+/// A hit on a pixel layer, about the beam.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FitHit {
+    pub(crate) rho: f64,
+    pub(crate) phi: f64,
+    pub(crate) z: f64,
+    pub(crate) is_disk: bool,
+    pub(crate) resolution: f64,
+}
+
 /// Where a layer does not say: that of pixels of 50 um \[mm\].
 const RESOLUTION_MM: f64 = 0.0144;
 /// The least |cot| of a track that passes a disk: no track from the beam has less.
@@ -34,6 +46,12 @@ pub(crate) const MAX_TRIPLET_CHI2: f64 = 9.0;
 pub(crate) const MAX_STEP_COST: f64 = 20.0;
 /// A short tracklet cannot tell higher momenta from each other \[GeV\].
 pub(crate) const MAX_PT_GEV: f64 = 30.0;
+/// More triplets, tests for pairs and triplets, tests of triplets that may follow triplets, or
+/// tracklets are too many. An event with 200 collisions has a tenth of them at most.
+pub(crate) const MOST_TRIPLETS: usize = 1 << 23;
+pub(crate) const MOST_TESTS: usize = 1 << 34;
+pub(crate) const MOST_CHAIN_TESTS: usize = 1 << 32;
+pub(crate) const MOST_TRACKLETS: usize = 1 << 15;
 
 impl TrackletSearch {
     pub(crate) fn new(config: &Config, detector: &Detector) -> Self {
@@ -48,6 +66,14 @@ impl TrackletSearch {
         };
         let layers = detector.layers().iter().enumerate().map(layer).collect();
         Self { config: config.clone(), layers }
+    }
+
+    /// Returns a valid spacepoint of a pixel layer within the RoI's window, about the beam.
+    pub(crate) fn pixel_hit(&self, search: &Search, plan: &RoiPlan, s: Spacepoint) -> Option<FitHit> {
+        let (rho, phi) = search.about_beam(s.rho, s.phi, s.z, s.layer)?;
+        let takes = search.layer_mask.takes(s.layer) && plan.holds(phi);
+        let layer = self.layers[s.layer as usize].as_ref().filter(|_| takes)?;
+        Some(FitHit { rho, phi, z: s.z, is_disk: layer.is_disk, resolution: layer.resolution })
     }
 
     /// 0.0003 B \[GeV/mm\]: pT times |kappa|.

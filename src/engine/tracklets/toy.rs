@@ -83,3 +83,40 @@ pub(crate) fn event(rng: &mut fastrand::Rng, vertices: &[f64]) -> Vec<Spacepoint
     }
     spacepoints
 }
+
+/// Vertices that overlap, hits that several tracks share, and noise where no track is.
+pub(crate) fn crowd(rng: &mut fastrand::Rng) -> Vec<Spacepoint> {
+    let mut spacepoints = event(rng, &[1.0, 1.05, 1.3, 1.31, -2.0, -1.8]);
+    for _ in 0..300 {
+        let layer = rng.u32(0..4);
+        let (rho, phi, z) = (BARREL_MM[layer as usize] + rng.f64(), 0.3 * rng.f64(), 100.0 * (rng.f64() - 0.5));
+        spacepoints.push(Spacepoint { rho, phi, z, layer });
+    }
+    spacepoints
+}
+
+/// A track whose spacepoints are there twice, in any order.
+pub(crate) fn doubled_track(rng: &mut fastrand::Rng) -> Vec<Spacepoint> {
+    let z = 100.0 * (rng.f64() - 0.5);
+    let track = random_track(rng, z);
+    let own: Vec<Spacepoint> = track.spacepoints().iter().map(|s| smear(s, rng)).collect();
+    let mut spacepoints = [own.clone(), own].concat();
+    rng.shuffle(&mut spacepoints);
+    spacepoints
+}
+
+/// Spacepoints that make no tracklet, alone and with a track.
+pub(crate) fn hostile() -> Vec<(String, Vec<Spacepoint>)> {
+    let at = |rho, phi, z, layer| Spacepoint { rho, phi, z, layer };
+    let same = vec![at(32.0, 0.5, 1.0, 0); 200];
+    let track = Track { z0: 5.0, cot: 0.3, phi0: 3.1, pt: 1.0, charge: 1.0 }.spacepoints();
+    let far = [1e-6, 1e9, 3e5].map(|rho| [0, 1, 2, 10].map(|layer| at(rho, -3.0, 1e9, layer))).concat();
+    let bad = vec![at(f64::NAN, 0.0, 0.0, 0), at(32.0, 0.0, f64::INFINITY, 0), at(32.0, 0.0, 0.0, 200)];
+    let flat: Vec<_> = (10..17).map(|layer| at(40.0 + 10.0 * f64::from(layer - 10), 0.0, 0.0, layer)).collect();
+    let kinds = [("none", vec![]), ("same", same), ("far", far), ("bad", bad), ("flat", flat)];
+    let both = |(what, alone): (&str, Vec<Spacepoint>)| {
+        let with_track = [alone.clone(), track.clone()].concat();
+        [(what.to_owned(), alone), (format!("{what}, and a track"), with_track)]
+    };
+    kinds.into_iter().flat_map(both).collect()
+}

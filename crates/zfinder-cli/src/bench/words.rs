@@ -70,6 +70,8 @@ pub enum CaseName {
     HardScatter,
     /// The preset auto: hard-scatter, and full-scan where it finds no peak
     Auto,
+    /// The preset all-vertices: all vertices of tracklets
+    AllVertices,
 }
 
 impl CaseName {
@@ -93,6 +95,7 @@ impl CaseName {
             }),
             CaseName::HardScatter => Config::preset(Preset::HardScatter),
             CaseName::Auto => Config::preset(Preset::Auto),
+            CaseName::AllVertices => Config::preset(Preset::AllVertices),
         }
     }
 }

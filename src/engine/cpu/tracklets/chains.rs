@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::engine::cpu::tracklets::hits::PixelHits;
 use crate::engine::cpu::tracklets::triplets::{Triplet, Triplets};
 use crate::engine::real::Real;
-use crate::engine::tracklets::search::MAX_STEP_COST;
+use crate::engine::tracklets::search::{MAX_STEP_COST, MOST_CHAIN_TESTS, MOST_TRACKLETS};
 use crate::tracklet::{Tracklet, TrackletHits};
 
 /// Hits of one track, from the beam outwards: places in [`PixelHits`].
@@ -40,7 +40,7 @@ impl<R: Real> Chains<R> {
     pub(crate) fn fill(&mut self, hits: &PixelHits<R>, triplets: &Triplets<R>) -> bool {
         let Self { kept, all, order, is_used } = self;
         let tests = triplets.all.iter().map(|first| triplets.of_middle(first.hits[2]).len());
-        if tests.sum::<usize>() > MOST_TESTS {
+        if tests.sum::<usize>() > MOST_CHAIN_TESTS {
             return true;
         }
         let most = R::from_f64(MAX_STEP_COST);
@@ -75,10 +75,6 @@ impl<R: Real> Chains<R> {
         kept.len() > MOST_TRACKLETS
     }
 }
-
-/// More tests of triplets that may follow triplets, or more tracklets, are too many.
-const MOST_TESTS: usize = 1 << 32;
-const MOST_TRACKLETS: usize = 1 << 15;
 
 /// Bits of a chain's place, and so of the number of triplets.
 const PLACE_BITS: u32 = 30;

@@ -6,8 +6,7 @@ use std::ops::Range;
 use crate::engine::cpu::lanes::MOST_LANES;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
-use crate::engine::tracklets::fit::FitHit;
-use crate::engine::tracklets::search::TrackletSearch;
+use crate::engine::tracklets::search::{FitHit, TrackletSearch};
 use crate::spacepoint::RoiView;
 
 /// Cells of azimuth of a layer.
@@ -29,8 +28,8 @@ pub(crate) struct PixelHits<R> {
     pub(crate) numbers: Vec<u32>,
     /// Where each cell of each layer begins, and where the last one ends.
     begins: Vec<u32>,
-    /// The least and the largest rho, and z or, on disks, |z|, of each layer.
-    extents: Vec<[[R; 2]; 2]>,
+    /// The least and the largest rho of each layer.
+    extents: Vec<[R; 2]>,
     unsorted: Vec<(u32, FitHit, u32)>,
 }
 
@@ -49,9 +48,10 @@ pub(super) struct HitRecord<R> {
 impl<R: Real> HitRecord<R> {
     fn new(hit: &FitHit) -> Self {
         let number = R::from_f64;
+        let rho = number(hit.rho);
         Self {
-            rho: number(hit.rho),
-            inverse_rho: number(1.0 / hit.rho),
+            rho,
+            inverse_rho: number(1.0) / rho,
             phi: number(hit.phi),
             z: number(hit.z),
             resolution: number(hit.resolution),
@@ -63,25 +63,20 @@ impl<R: Real> HitRecord<R> {
 impl<R: Real> PixelHits<R> {
     /// Takes the valid spacepoints of pixel layers within the RoI's window.
     pub(crate) fn fill(&mut self, tracklets: &TrackletSearch, search: &Search, plan: &RoiPlan, roi: RoiView<'_>) {
-        let layers = &tracklets.layers;
+        let layers = tracklets.layers.len();
         self.unsorted.clear();
         self.begins.clear();
-        self.begins.resize(layers.len() * CELLS + 1, 0);
+        self.begins.resize(layers * CELLS + 1, 0);
         self.extents.clear();
-        self.extents.resize(layers.len(), [[f64::INFINITY, f64::NEG_INFINITY].map(R::from_f64); 2]);
+        self.extents.resize(layers, [f64::INFINITY, f64::NEG_INFINITY].map(R::from_f64));
         for (number, s) in (0..).zip(roi.spacepoints()) {
-            let Some((rho, phi)) = search.about_beam(s.rho, s.phi, s.z, s.layer) else { continue };
-            let takes = search.layer_mask.takes(s.layer) && plan.holds(phi);
-            let Some(layer) = layers[s.layer as usize].as_ref().filter(|_| takes) else { continue };
-            let cell = s.layer as usize * CELLS + cell(R::from_f64(phi).to_f64());
-            let hit = FitHit { rho, phi, z: s.z, is_disk: layer.is_disk, resolution: layer.resolution };
+            let Some(hit) = tracklets.pixel_hit(search, plan, s) else { continue };
+            let cell = s.layer as usize * CELLS + cell(R::from_f64(hit.phi).to_f64());
             self.begins[cell] += 1;
             self.unsorted.push((cell as u32, hit, number));
-            let along = if layer.is_disk { s.z.abs() } else { s.z };
-            for ([low, high], number) in self.extents[s.layer as usize].iter_mut().zip([rho, along]) {
-                let number = R::from_f64(number);
-                (*low, *high) = (smaller(number, *low), larger(number, *high));
-            }
+            let [least, largest] = &mut self.extents[s.layer as usize];
+            let rho = R::from_f64(hit.rho);
+            (*least, *largest) = (smaller(rho, *least), larger(rho, *largest));
         }
         let mut total = 0;
         for begin in &mut self.begins {
@@ -123,9 +118,9 @@ impl<R: Real> PixelHits<R> {
         self.begins[layer * CELLS] as usize..self.begins[(layer + 1) * CELLS] as usize
     }
 
-    /// The least and the largest rho, and z or, on disks, |z|, of a layer's hits. Without a hit
-    /// they are infinite, the other way round.
-    pub(super) fn extents(&self, layer: u32) -> [[R; 2]; 2] {
+    /// The least and the largest rho of a layer's hits. Without a hit they are infinite, the other
+    /// way round.
+    pub(super) fn extents(&self, layer: u32) -> [R; 2] {
         self.extents[layer as usize]
     }
 

@@ -6,7 +6,7 @@ use crate::config::{Config, Preset};
 use crate::detector::Detector;
 use crate::engine::plan::Search;
 use crate::engine::reference::ReferenceTracklets;
-use crate::engine::tracklets::toy::{Track, event, random_track, smear};
+use crate::engine::tracklets::toy::{crowd, doubled_track, event, hostile};
 use crate::spacepoint::{Roi, RoiDescriptor, Spacepoint, normalised};
 
 struct Both {
@@ -97,20 +97,13 @@ fn events_have_the_tracklets_and_vertices_of_the_reference() {
     }
 }
 
-/// Vertices that overlap, hits that several tracks share, and noise where no track is.
 #[test]
 fn crowds_have_the_tracklets_and_vertices_of_the_reference() {
     let both = Both::new(&Config::preset(Preset::Auto));
     let buffers = &mut TrackletBuffers::default();
     let rng = &mut fastrand::Rng::with_seed(42);
     for i in 0..6 {
-        let mut spacepoints = event(rng, &[1.0, 1.05, 1.3, 1.31, -2.0, -1.8]);
-        for _ in 0..300 {
-            let rho = [32.0, 72.0, 116.0, 172.0][rng.usize(0..4)] + rng.f64();
-            let layer = [32.0, 72.0, 116.0, 172.0].iter().rposition(|&radius| rho >= radius).expect("a layer");
-            let (phi, z) = (0.3 * rng.f64(), 100.0 * (rng.f64() - 0.5));
-            spacepoints.push(Spacepoint { rho, phi, z, layer: layer as u32 });
-        }
+        let spacepoints = crowd(rng);
         both.check(&format!("crowd {i}"), &turned(&spacepoints, f64::from(i)), buffers);
     }
 }
@@ -122,11 +115,7 @@ fn equal_chains_are_decided_by_their_numbers() {
     let buffers = &mut TrackletBuffers::default();
     let rng = &mut fastrand::Rng::with_seed(43);
     for i in 0..20 {
-        let z = 100.0 * (rng.f64() - 0.5);
-        let track = random_track(rng, z);
-        let own: Vec<Spacepoint> = track.spacepoints().iter().map(|s| smear(s, rng)).collect();
-        let mut spacepoints = [own.clone(), own].concat();
-        rng.shuffle(&mut spacepoints);
+        let spacepoints = doubled_track(rng);
         both.check(&format!("track {i}"), &spacepoints, buffers);
     }
 }
@@ -150,16 +139,8 @@ fn the_beam_may_lie_beside_the_origin() {
 fn hostile_spacepoints_take_no_part_or_make_no_tracklet() {
     let both = Both::new(&Config::preset(Preset::Auto));
     let buffers = &mut TrackletBuffers::default();
-    let at = |rho, phi, z, layer| Spacepoint { rho, phi, z, layer };
-    let same = vec![at(32.0, 0.5, 1.0, 0); 200];
-    let track = Track { z0: 5.0, cot: 0.3, phi0: 3.1, pt: 1.0, charge: 1.0 }.spacepoints();
-    let far = [1e-6, 1e9, 3e5].map(|rho| [0, 1, 2, 10].map(|layer| at(rho, -3.0, 1e9, layer))).concat();
-    let bad = vec![at(f64::NAN, 0.0, 0.0, 0), at(32.0, 0.0, f64::INFINITY, 0), at(32.0, 0.0, 0.0, 200)];
-    let flat: Vec<_> = (10..17).map(|layer| at(40.0 + 10.0 * f64::from(layer - 10), 0.0, 0.0, layer)).collect();
-    for (what, spacepoints) in [("none", vec![]), ("same", same), ("far", far), ("bad", bad), ("flat", flat)] {
-        both.check(what, &spacepoints, buffers);
-        let with_track = [spacepoints, track.clone()].concat();
-        both.check(&format!("{what}, and a track"), &with_track, buffers);
+    for (what, spacepoints) in hostile() {
+        both.check(&what, &spacepoints, buffers);
     }
 }
 

@@ -6,7 +6,9 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::engine::cpu::lanes::{Lanes, MOST_LANES};
 use crate::engine::cpu::tracklets::hits::{HitRecord, PixelHits, bend_of, cell};
-use crate::engine::tracklets::search::{MAX_PT_GEV, MAX_TRIPLET_CHI2, MIN_COT_ON_DISK, SCATTERING_GEV, TrackletSearch};
+use crate::engine::tracklets::search::{
+    MAX_PT_GEV, MAX_TRIPLET_CHI2, MIN_COT_ON_DISK, MOST_TESTS, MOST_TRIPLETS, SCATTERING_GEV, TrackletSearch,
+};
 use crate::engine::tracklets::z_ranges::ZRanges;
 
 /// Three hits of one track, from the beam outwards.
@@ -162,10 +164,6 @@ const PENDING: usize = 256;
 /// Columns of a pending triplet: rho, 1 / rho, phi, z, resolution, and whether it is on a disk, of
 /// each hit.
 const COLUMNS: usize = 18;
-/// More triplets, or more tests for pairs and triplets, are too many. An event with 200 collisions
-/// has a tenth of them at most.
-const MOST_TRIPLETS: usize = 1 << 23;
-const MOST_TESTS: usize = 1 << 34;
 
 struct FillTriplets<'a, R> {
     search: &'a TrackletSearch,
@@ -321,7 +319,7 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
     fn doublets<const OUTWARDS: bool>(&self, layer: u32, middle: usize, cell: usize, to: &mut Vec<u32>) -> usize {
         let (simd, number, hits) = (self.simd, R::from_f64, self.hits);
         let (rho_m, phi_m, z_m) = (hits.rho[middle], hits.phi[middle], hits.z[middle]);
-        let [[least, most], _] = hits.extents(layer);
+        let [least, most] = hits.extents(layer);
         let far = if OUTWARDS { most } else { least };
         let step = if OUTWARDS { far - rho_m } else { rho_m - far };
         if step < number(MIN_STEP_MM) {

@@ -1,0 +1,162 @@
+//! The pixel hits of several events, packed for the device, with room for what it finds.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::detector::MAX_LAYERS;
+use crate::engine::gpu::tracklets::records::{CHAIN_BYTES, Counts, DOUBLET_BYTES, Event, HIT_BYTES};
+use crate::engine::plan::{RoiPlan, Search};
+use crate::engine::tracklets::search::TrackletSearch;
+use crate::engine::tracklets::z_ranges::ZRanges;
+use crate::spacepoint::RoiView;
+
+/// Cells of azimuth of a layer, in `shaders/tracklets/types.wgsl`.
+const CELLS: usize = 512;
+
+/// Elements that events take in the buffers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Needs {
+    pub(super) hits: usize,
+    pub(super) cells: usize,
+    pub(super) doublets: usize,
+    pub(super) outers: usize,
+    pub(super) triplets: usize,
+    pub(super) kept: usize,
+}
+
+impl Needs {
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            hits: self.hits + other.hits,
+            cells: self.cells + other.cells,
+            doublets: self.doublets + other.doublets,
+            outers: self.outers + other.outers,
+            triplets: self.triplets + other.triplets,
+            kept: self.kept + other.kept,
+        }
+    }
+
+    /// Bytes of the largest buffer.
+    pub(super) fn most_bytes(self) -> usize {
+        let hits = self.hits * HIT_BYTES;
+        let lists = self.doublets.max(self.triplets * CHAIN_BYTES / DOUBLET_BYTES) * DOUBLET_BYTES;
+        hits.max(lists).max(4 * self.outers).max(4 * self.cells)
+    }
+}
+
+/// Events of a part. Their lists lie one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct PackedHits {
+    /// rho, phi, z, and the number among pixel layers.
+    pub(super) hits: Vec<[u32; 4]>,
+    /// The number of each in its event.
+    pub(super) numbers: Vec<u32>,
+    pub(super) events: Vec<Event>,
+    pub(super) needs: Needs,
+}
+
+impl PackedHits {
+    /// Packs an event behind the others. Its lists get no room yet.
+    pub(super) fn push(
+        &mut self,
+        tracklets: &TrackletSearch,
+        pixel_layers: &[Option<u32>],
+        search: &Search,
+        (plan, z_ranges): (&RoiPlan, &ZRanges),
+        roi: RoiView<'_>,
+    ) {
+        let first = self.hits.len();
+        let mut extents = [[f32::INFINITY, f32::NEG_INFINITY]; MAX_LAYERS];
+        for (number, s) in (0..).zip(roi.spacepoints()) {
+            let Some(hit) = tracklets.pixel_hit(search, plan, s) else { continue };
+            let Some(layer) = pixel_layers[s.layer as usize] else { continue };
+            let [rho, phi, z] = [hit.rho, hit.phi, hit.z].map(|number| number as f32);
+            let [least, largest] = &mut extents[layer as usize];
+            (*least, *largest) = (least.min(rho), largest.max(rho));
+            self.hits.push([rho.to_bits(), phi.to_bits(), z.to_bits(), layer]);
+            self.numbers.push(number);
+        }
+        let mut ranges = [[0.0; 2]; ZRanges::MOST];
+        for (to, range) in ranges.iter_mut().zip(z_ranges.as_slice()) {
+            *to = range.map(|z| z as f32);
+        }
+        self.events.push(Event {
+            hit_first: first as u32,
+            hit_count: (self.hits.len() - first) as u32,
+            range_count: z_ranges.as_slice().len() as u32,
+            ranges,
+            extents,
+            ..bytemuck::Zeroable::zeroed()
+        });
+    }
+
+    /// Gives the last event room for its lists.
+    pub(super) fn give_room(&mut self, needs: Needs) {
+        let taken = self.needs;
+        if let Some(event) = self.events.last_mut() {
+            event.cell_first = taken.cells as u32;
+            (event.doublet_first, event.doublet_capacity) = (taken.doublets as u32, needs.doublets as u32);
+            (event.outer_first, event.outer_capacity) = (taken.outers as u32, needs.outers as u32);
+            (event.triplet_first, event.triplet_capacity) = (taken.triplets as u32, needs.triplets as u32);
+            (event.kept_first, event.kept_capacity) = (taken.kept as u32, needs.kept as u32);
+        }
+        self.needs = taken.and(needs);
+    }
+
+    /// Takes the last event out again.
+    pub(super) fn pop(&mut self) -> Option<(Event, Vec<[u32; 4]>, Vec<u32>)> {
+        let event = self.events.pop()?;
+        let first = event.hit_first as usize;
+        Some((event, self.hits.split_off(first), self.numbers.split_off(first)))
+    }
+
+    /// A part of one event that was taken out of another one.
+    pub(super) fn of((event, hits, numbers): (Event, Vec<[u32; 4]>, Vec<u32>)) -> Self {
+        Self { hits, numbers, events: vec![Event { hit_first: 0, ..event }], needs: Needs::default() }
+    }
+}
+
+/// How long lists become: the part of all pairs of an event's hits that they hold, at most so far.
+#[derive(Debug)]
+pub(super) struct Densities(Mutex<[f64; 3]>);
+
+/// Doublets, outer hits and triplets, before an event was seen: half more than the detector
+/// `generic` has.
+const FIRST_DENSITIES: [f64; 3] = [5e-4, 5e-4, 2e-4];
+/// Room beyond the longest lists so far, and for small events.
+const MARGIN: f64 = 1.3;
+const SMALL: f64 = 256.0;
+
+impl Default for Densities {
+    fn default() -> Self {
+        Self(Mutex::new([0.0; 3]))
+    }
+}
+
+impl Densities {
+    /// Elements of an event with so many hits.
+    pub(super) fn needs(&self, hits: usize, pixel_layers: usize) -> Needs {
+        let seen = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = hits as f64;
+        let room = |i: usize| {
+            let density = if seen[i] > 0.0 { MARGIN * seen[i] } else { FIRST_DENSITIES[i] };
+            (density * number * number + 2.0 * number + SMALL) as usize
+        };
+        Needs {
+            hits,
+            cells: pixel_layers * CELLS + 1,
+            doublets: room(0),
+            outers: room(1),
+            triplets: room(2),
+            kept: hits / 6 + 64,
+        }
+    }
+
+    /// Learns from an event.
+    pub(super) fn learn(&self, hits: usize, counts: &Counts) {
+        let pairs = (hits as f64 * hits as f64).max(1.0);
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (seen, count) in seen.iter_mut().zip([counts.doublets, counts.outers, counts.triplets]) {
+            *seen = seen.max((f64::from(count) - 2.0 * hits as f64) / pairs);
+        }
+    }
+}
