@@ -1,38 +1,70 @@
 //! Tracklets for the answers of GPUs: GPUs find chains of hits, a part of the batch at a time, and
-//! threads of the host fit them.
+//! threads of the host fit them. All threads share the parts: one packs the next part or waits for
+//! a device only where no RoI is ready to be fitted.
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use kernel_host::{Waiting, block_on};
 
 use crate::batch_view::BatchView;
 use crate::engine::cpu::CpuEngine;
-use crate::engine::gpu::tracklets::{GpuTracklets, InFlight, KeptChains, PackedHits, Submitted};
+use crate::engine::gpu::GpuEngine;
+use crate::engine::gpu::tracklets::{FoundChains, InFlight, PackedHits, Submitted};
 use crate::engine::gpus::Gpus;
 use crate::engine::threads::in_threads;
 use crate::error::Result;
 use crate::results::Results;
 
-/// Parts that a thread lets the device have at once: one computes while the other is fitted.
-const IN_FLIGHT: usize = 2;
-/// RoIs of a part at most, and parts for each thread at least.
-const MOST_ROIS: usize = 32;
-const PARTS: usize = 3;
+/// Parts that the devices have at once, for each device: some compute while one is fitted.
+const IN_FLIGHT: usize = 3;
+/// RoIs of a part: enough to occupy a device, which chooses the chains of an event in one
+/// workgroup.
+const MOST_ROIS: usize = 64;
+/// Parts of a batch at least, so that the host fits one while the device has another.
+const LEAST_PARTS: usize = 4;
 
-/// One thread's share of the work.
-struct Worker<'a> {
+/// The work of all threads on a batch.
+struct Job<'a> {
     host: &'a CpuEngine,
-    device: &'a GpuTracklets,
+    engines: Vec<&'a GpuEngine>,
     batch: BatchView<'a>,
     /// The answers of the histogram, whose first `first` are not of this batch.
     found: &'a Results,
     first: usize,
-    in_flight: VecDeque<(Vec<usize>, InFlight)>,
-    /// Answers with tracklets, by RoI.
-    answers: Results,
-    rois: Vec<usize>,
+    state: Mutex<State>,
+    /// Something became ready, or all is done.
+    changed: Condvar,
+}
+
+/// What is left to do.
+#[derive(Default)]
+struct State {
+    /// RoIs that are not packed, the last ones first.
+    unpacked: Vec<Range<usize>>,
+    /// Parts in flight, with their engines and RoIs.
+    in_flight: VecDeque<(usize, Vec<usize>, InFlight)>,
+    /// RoIs whose chains are found; without chains, the host searches.
+    ready: Vec<(usize, Option<FoundChains>)>,
+    /// Threads that pack, or wait for a device.
+    busy: usize,
+    /// Parts that are packed, or in flight.
+    begun: usize,
+    /// There is no memory for one more of them.
+    is_full: bool,
+    /// The engine of the next part.
+    next: usize,
+    failed: bool,
+}
+
+/// What a thread does next.
+enum Step {
+    Fit(usize, Option<FoundChains>),
+    /// Pack these RoIs for the engine of this number. Whether other parts are begun.
+    Pack(Range<usize>, usize, bool),
+    Collect(usize, Vec<usize>, Box<InFlight>),
+    End,
 }
 
 impl Gpus {
@@ -53,20 +85,38 @@ impl Gpus {
         let first = found.len() - batch.len();
         let made = self.repeat_after_loss(|| self.find_tracklets(host, worker, batch, &found));
         results.append(&found, 0..first);
-        match made {
-            Ok(parts) => {
-                let mut places: Vec<(usize, usize, usize)> = Vec::with_capacity(batch.len());
-                for (part, (rois, _)) in parts.iter().enumerate() {
-                    places.extend(rois.iter().enumerate().map(|(at, &roi)| (roi, part, at)));
-                }
-                places.sort_unstable();
-                for (_, part, at) in places {
-                    results.append(&parts[part].1, at..at + 1);
-                }
-                Ok(())
-            }
-            Err(error) => Err(error),
+        let mut parts = made?;
+        if let [(rois, answers)] = &mut parts[..]
+            && rois.is_sorted()
+        {
+            results.append(answers, 0..answers.len());
+            return Ok(());
         }
+        let places = parts.iter().enumerate();
+        let places =
+            places.flat_map(|(part, (rois, _))| rois.iter().enumerate().map(move |(at, &roi)| (roi, part, at)));
+        let mut places: Vec<(usize, usize, usize)> = places.collect();
+        places.sort_unstable();
+        for (_, part, at) in places {
+            results.append(&parts[part].1, at..at + 1);
+        }
+        Ok(())
+    }
+
+    /// Returns the answers of each thread with their RoIs.
+    fn find_tracklets(
+        &self,
+        host: &CpuEngine,
+        worker: Option<usize>,
+        batch: BatchView<'_>,
+        found: &Results,
+    ) -> Result<Vec<(Vec<usize>, Results)>> {
+        let engines = worker.map_or_else(|| self.working(), |worker| vec![self.engine_for(worker)]);
+        let threads = if worker.is_some() { 1 } else { rayon::current_num_threads().min(batch.len()) };
+        let state = State { unpacked: vec![0..batch.len()], ..State::default() };
+        let (first, state, changed) = (found.len() - batch.len(), Mutex::new(state), Condvar::new());
+        let job = Job { host, engines, batch, found, first, state, changed };
+        in_threads(vec![(); threads], threads, |()| job.work()).into_iter().collect()
     }
 
     /// Returns the seconds an RoI that each step on the first GPU takes, in a part.
@@ -79,101 +129,146 @@ impl Gpus {
         let (Some(tracklets), mut part) = (host.tracklets(), PackedHits::default()) else { return Ok(Vec::new()) };
         for roi in 0..batch.len() {
             let Some((plan, z_ranges)) = host.plan_tracklets(batch.roi(roi), found.roi(roi))? else { continue };
-            if device.pack(&mut part, tracklets, host.search(), (&plan, &z_ranges), batch.roi(roi)).is_some() {
+            if !device.pack(&mut part, tracklets, host.search(), (&plan, &z_ranges), batch.roi(roi)) {
                 break;
             }
         }
         device.time(&part, rounds)
     }
-
-    /// Returns the answers of each thread with their RoIs.
-    fn find_tracklets(
-        &self,
-        host: &CpuEngine,
-        worker: Option<usize>,
-        batch: BatchView<'_>,
-        found: &Results,
-    ) -> Result<Vec<(Vec<usize>, Results)>> {
-        let most = if worker.is_some() { 1 } else { rayon::current_num_threads() };
-        let each = batch.len().div_ceil(PARTS * most).clamp(1, MOST_ROIS);
-        let parts = batch.len().div_ceil(each);
-        let next = AtomicUsize::new(0);
-        let first = found.len() - batch.len();
-        let work = |number: usize| {
-            let engine = self.engine_for(worker.unwrap_or(number));
-            let Some(device) = engine.tracklets() else { return Ok((Vec::new(), Results::new())) };
-            let (in_flight, answers, rois) = (VecDeque::new(), Results::new(), Vec::new());
-            let mut worker = Worker { host, device, batch, found, first, in_flight, answers, rois };
-            loop {
-                let part = next.fetch_add(1, Ordering::Relaxed);
-                if part >= parts {
-                    break;
-                }
-                worker.begin(part * each..((part + 1) * each).min(batch.len()))?;
-            }
-            while worker.end_one()? {}
-            Ok((worker.rois, worker.answers))
-        };
-        let threads = most.min(parts);
-        in_threads((0..threads).collect(), threads, work).into_iter().collect()
-    }
 }
 
-impl Worker<'_> {
-    /// Packs RoIs, and submits them in one part or several.
-    fn begin(&mut self, rois: Range<usize>) -> Result<()> {
-        let Some(tracklets) = self.host.tracklets() else { return Ok(()) };
-        let (mut part, mut packed) = (PackedHits::default(), Vec::new());
-        for roi in rois {
+impl Job<'_> {
+    /// Works until nothing is left. Returns the RoIs that this thread has answered, and the answers.
+    fn work(&self) -> Result<(Vec<usize>, Results)> {
+        let (mut rois, mut answers) = (Vec::new(), Results::new());
+        let done = self.work_into(&mut rois, &mut answers);
+        if done.is_err() {
+            self.state().failed = true;
+            self.changed.notify_all();
+        }
+        done.map(|()| (rois, answers))
+    }
+
+    fn work_into(&self, rois: &mut Vec<usize>, answers: &mut Results) -> Result<()> {
+        loop {
+            match self.next() {
+                Step::End => return Ok(()),
+                Step::Fit(roi, chains) => {
+                    let (view, found) = (self.batch.roi(roi), self.found.roi(self.first + roi));
+                    let chains = chains.map(|chains| chains.sorted());
+                    rois.push(roi);
+                    self.host.add_tracklets_to(view, found, chains.as_deref(), answers)?;
+                }
+                Step::Pack(part, engine, has_others) => self.pack(part, engine, has_others)?,
+                Step::Collect(engine, rois, in_flight) => self.collect(engine, rois, *in_flight)?,
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Chooses the next step of a thread: first what keeps the devices busy, then what is ready.
+    fn next(&self) -> Step {
+        let mut state = self.state();
+        loop {
+            if state.failed {
+                return Step::End;
+            }
+            let most = if state.is_full { 1 } else { IN_FLIGHT * self.engines.len() };
+            if state.begun < most
+                && let Some(mut part) = state.unpacked.pop()
+            {
+                let each = self.batch.len().div_ceil(LEAST_PARTS).clamp(1, MOST_ROIS);
+                state.put_back(part.start + each..part.end);
+                part.end = part.end.min(part.start + each);
+                let (engine, has_others) = (state.next % self.engines.len(), state.begun > 0);
+                state.next += 1;
+                state.begun += 1;
+                state.busy += 1;
+                return Step::Pack(part, engine, has_others);
+            }
+            if let Some((roi, chains)) = state.ready.pop() {
+                return Step::Fit(roi, chains);
+            }
+            if let Some((engine, rois, in_flight)) = state.in_flight.pop_front() {
+                state.busy += 1;
+                return Step::Collect(engine, rois, Box::new(in_flight));
+            }
+            if state.busy == 0 {
+                return Step::End;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Ends a step of packing or waiting.
+    fn end(&self, ended_parts: usize, change: impl FnOnce(&mut State)) {
+        let mut state = self.state();
+        state.busy -= 1;
+        state.begun -= ended_parts;
+        change(&mut state);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Packs RoIs, and submits them. The host searches what has no room by itself.
+    fn pack(&self, part: Range<usize>, engine: usize, has_others: bool) -> Result<()> {
+        let (Some(tracklets), Some(device)) = (self.host.tracklets(), self.engines[engine].tracklets()) else {
+            self.end(1, |state| state.ready.extend(part.map(|roi| (roi, None))));
+            return Ok(());
+        };
+        let (mut packed, mut rois) = (PackedHits::default(), Vec::new());
+        let mut ready = Vec::new();
+        let mut left = part.end..part.end;
+        for roi in part {
             let (view, found) = (self.batch.roi(roi), self.found.roi(self.first + roi));
             let Some((plan, z_ranges)) = self.host.plan_tracklets(view, found)? else {
-                self.answer(roi, Some(&[]))?;
+                ready.push((roi, Some(FoundChains::default())));
                 continue;
             };
             let search = self.host.search();
-            if let Some(alone) = self.device.pack(&mut part, tracklets, search, (&plan, &z_ranges), view) {
-                self.submit(std::mem::replace(&mut part, alone), std::mem::take(&mut packed))?;
+            if !device.pack(&mut packed, tracklets, search, (&plan, &z_ranges), view) {
+                left.start = roi;
+                break;
             }
-            packed.push(roi);
+            rois.push(roi);
         }
-        self.submit(part, packed)
-    }
-
-    fn submit(&mut self, mut part: PackedHits, rois: Vec<usize>) -> Result<()> {
-        if rois.is_empty() {
-            return Ok(());
-        }
-        loop {
-            if self.in_flight.len() < IN_FLIGHT {
-                // The future never yields: it blocks where it waits.
-                let has_another = !self.in_flight.is_empty();
-                match block_on(self.device.submit(part, Waiting::Blocking, has_another))? {
-                    Submitted::InFlight(in_flight) => {
-                        self.in_flight.push_back((rois, in_flight));
-                        return Ok(());
-                    }
-                    Submitted::Later(again) => part = again,
-                    Submitted::TooLarge => return rois.iter().try_for_each(|&roi| self.answer(roi, None)),
+        let submitted = match packed.is_empty() {
+            true => None,
+            // The future never yields: it blocks where it waits.
+            false => Some(block_on(device.submit(packed, Waiting::Blocking, has_others))?),
+        };
+        let is_in_flight = matches!(submitted, Some(Submitted::InFlight(_)));
+        self.end(usize::from(!is_in_flight), |state| {
+            state.put_back(left);
+            state.ready.extend(ready);
+            match submitted {
+                Some(Submitted::InFlight(in_flight)) => state.in_flight.push_back((engine, rois, in_flight)),
+                Some(Submitted::Later) => {
+                    state.is_full = true;
+                    state.unpacked.extend(rois.into_iter().map(|roi| roi..roi + 1));
                 }
+                Some(Submitted::TooLarge) | None => state.ready.extend(rois.into_iter().map(|roi| (roi, None))),
             }
-            self.end_one()?;
-        }
+        });
+        Ok(())
     }
 
-    /// Waits for the first part in flight, and answers its RoIs. Returns whether there was one.
-    fn end_one(&mut self) -> Result<bool> {
-        let Some((rois, in_flight)) = self.in_flight.pop_front() else { return Ok(false) };
-        let chains: Vec<Option<KeptChains>> = block_on(self.device.collect(in_flight, Waiting::Blocking))?;
-        for (roi, chains) in rois.into_iter().zip(chains) {
-            self.answer(roi, chains.as_deref())?;
-        }
-        Ok(true)
+    /// Waits for a part, whose RoIs are ready then.
+    fn collect(&self, engine: usize, rois: Vec<usize>, in_flight: InFlight) -> Result<()> {
+        let Some(device) = self.engines[engine].tracklets() else { return Ok(()) };
+        let found = block_on(device.collect(in_flight, Waiting::Blocking))?;
+        self.end(1, |state| state.ready.extend(rois.into_iter().zip(found)));
+        Ok(())
     }
+}
 
-    /// Answers an RoI with its chains. Without them, the host searches it.
-    fn answer(&mut self, roi: usize, chains: Option<&[crate::tracklet::TrackletHits]>) -> Result<()> {
-        self.rois.push(roi);
-        let (view, found) = (self.batch.roi(roi), self.found.roi(self.first + roi));
-        self.host.add_tracklets_to(view, found, chains, &mut self.answers)
+impl State {
+    fn put_back(&mut self, rois: Range<usize>) {
+        if !rois.is_empty() {
+            self.unpacked.push(rois);
+        }
     }
 }

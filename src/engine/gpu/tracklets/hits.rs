@@ -102,16 +102,16 @@ impl PackedHits {
         self.needs = taken.and(needs);
     }
 
-    /// Takes the last event out again.
-    pub(super) fn pop(&mut self) -> Option<(Event, Vec<[u32; 4]>, Vec<u32>)> {
-        let event = self.events.pop()?;
-        let first = event.hit_first as usize;
-        Some((event, self.hits.split_off(first), self.numbers.split_off(first)))
+    /// Takes the last event out again, which has got no room yet.
+    pub(super) fn pop(&mut self) {
+        if let Some(event) = self.events.pop() {
+            self.hits.truncate(event.hit_first as usize);
+            self.numbers.truncate(event.hit_first as usize);
+        }
     }
 
-    /// A part of one event that was taken out of another one.
-    pub(super) fn of((event, hits, numbers): (Event, Vec<[u32; 4]>, Vec<u32>)) -> Self {
-        Self { hits, numbers, events: vec![Event { hit_first: 0, ..event }], needs: Needs::default() }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.is_empty()
     }
 }
 

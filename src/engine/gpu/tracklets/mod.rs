@@ -52,13 +52,22 @@ pub(crate) struct InFlight {
 pub(crate) enum Submitted {
     InFlight(InFlight),
     /// There is no memory before another part of the caller gives its back.
-    Later(PackedHits),
-    /// There is no memory for it.
+    Later,
+    /// There is no memory for it by itself.
     TooLarge,
 }
 
-/// Chains that were kept, the best one first: numbers of the RoI's spacepoints.
-pub(crate) type KeptChains = Vec<TrackletHits>;
+/// Kept chains of an event, whose hits are numbers of the RoI's spacepoints.
+#[derive(Debug, Default)]
+pub(crate) struct FoundChains(Vec<KeptChain>);
+
+impl FoundChains {
+    /// Returns the hits of the chains, the best chain first.
+    pub(crate) fn sorted(mut self) -> Vec<TrackletHits> {
+        self.0.sort_unstable_by_key(KeptChain::key);
+        self.0.iter().map(|chain| chain.present_hits().collect()).collect()
+    }
+}
 
 impl GpuTracklets {
     pub(super) fn new(gpu: Gpu, search: &Search, rounding: Rounding, checks: Checks, most_bytes: u64) -> Result<Self> {
@@ -116,8 +125,7 @@ impl GpuTracklets {
         })
     }
 
-    /// Packs an event behind those of a part. If the part has no room for it, returns the part with
-    /// this event alone.
+    /// Packs an event behind those of a part. Returns whether the part has room for it.
     pub(crate) fn pack(
         &self,
         part: &mut PackedHits,
@@ -125,17 +133,16 @@ impl GpuTracklets {
         search: &Search,
         plan: (&RoiPlan, &ZRanges),
         roi: RoiView<'_>,
-    ) -> Option<PackedHits> {
+    ) -> bool {
         let first = part.hits.len();
         part.push(tracklets, &self.pixel_layers, search, plan, roi);
         let needs = self.densities.needs(part.hits.len() - first, self.layer_count);
         if part.events.len() > 1 && part.needs.and(needs).most_bytes() > self.most_bytes {
-            let mut alone = part.pop().map(PackedHits::of)?;
-            alone.give_room(needs);
-            return Some(alone);
+            part.pop();
+            return false;
         }
         part.give_room(needs);
-        None
+        true
     }
 
     /// Lets the device begin with a part.
@@ -151,7 +158,7 @@ impl GpuTracklets {
         let fill = |workspace: &mut Workspace| workspace.fill(&self.gpu, &part);
         let mut workspace = match self.workspaces.reserve(waiting, has_another, new, fill, is_out_of_memory).await? {
             Reserved::Ready(workspace, ()) => workspace,
-            Reserved::Later => return Ok(Submitted::Later(part)),
+            Reserved::Later => return Ok(Submitted::Later),
             Reserved::Full(_) => return Ok(Submitted::TooLarge),
         };
         let mut encoder = self.gpu.encoder("tracklets");
@@ -231,7 +238,7 @@ impl GpuTracklets {
 
     /// Waits for a part. Returns the chains of each of its events; none for an event that the host
     /// has to search.
-    pub(crate) async fn collect(&self, in_flight: InFlight, waiting: Waiting) -> Result<Vec<Option<KeptChains>>> {
+    pub(crate) async fn collect(&self, in_flight: InFlight, waiting: Waiting) -> Result<Vec<Option<FoundChains>>> {
         let InFlight { workspace, submission, part } = in_flight;
         let len = part.events.len() + part.needs.kept;
         let chains = match waiting {
@@ -245,7 +252,7 @@ impl GpuTracklets {
         Ok(chains)
     }
 
-    fn decode(&self, part: &PackedHits, words: &[KeptChain]) -> Vec<Option<KeptChains>> {
+    fn decode(&self, part: &PackedHits, words: &[KeptChain]) -> Vec<Option<FoundChains>> {
         let (counts, kept) = words.split_at(part.events.len());
         let counts: &[Counts] = bytemuck::cast_slice(counts);
         let decode = |(event, counts): (&Event, &Counts)| {
@@ -255,13 +262,9 @@ impl GpuTracklets {
                 return None;
             }
             let mut chains = kept[event.kept_first as usize..][..counts.kept as usize].to_vec();
-            chains.sort_unstable_by_key(KeptChain::key);
             let numbers = &part.numbers[event.hit_first as usize..][..hits];
-            let hits = |chain: &KeptChain| {
-                let hits = chain.hits.iter().take_while(|&&hit| hit != KeptChain::NO_HIT);
-                hits.map(|&hit| numbers[hit as usize]).collect::<TrackletHits>()
-            };
-            Some(chains.iter().map(hits).collect())
+            chains.iter_mut().for_each(|chain| chain.renumber(numbers));
+            Some(FoundChains(chains))
         };
         part.events.iter().zip(counts).map(decode).collect()
     }

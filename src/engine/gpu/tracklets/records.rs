@@ -110,11 +110,22 @@ pub(super) struct KeptChain {
 impl KeptChain {
     pub(super) const NO_HIT: u32 = u32::MAX;
 
+    pub(super) fn present_hits(&self) -> impl Iterator<Item = u32> {
+        self.hits.iter().copied().take_while(|&hit| hit != Self::NO_HIT)
+    }
+
+    /// Replaces places among the packed hits by these numbers, which ascend.
+    pub(super) fn renumber(&mut self, numbers: &[u32]) {
+        for hit in self.hits.iter_mut().filter(|hit| **hit != Self::NO_HIT) {
+            *hit = numbers[*hit as usize];
+        }
+    }
+
     /// The best chain has the least key: more hits, lower chi2, lower numbers of the first three
     /// hits.
     pub(super) fn key(&self) -> (usize, u32, [u32; 3]) {
-        let absent = self.hits.iter().filter(|&&hit| hit == Self::NO_HIT).count();
-        (absent, self.chi2, [self.hits[0], self.hits[1], self.hits[2]])
+        let [a, b, c, ..] = self.hits;
+        (self.hits.len() - self.present_hits().count(), self.chi2, [a, b, c])
     }
 }
 

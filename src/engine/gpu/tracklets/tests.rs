@@ -26,23 +26,23 @@ impl Both {
     }
 
     /// The chains of the events in one part.
-    fn on_device(&self, events: &[Roi], z_ranges: &ZRanges) -> Vec<Option<KeptChains>> {
+    fn on_device(&self, events: &[Roi], z_ranges: &ZRanges) -> Vec<Option<Vec<TrackletHits>>> {
         let mut part = PackedHits::default();
         for roi in events {
             let plan = self.search.plan(roi.into()).expect("a range");
-            let alone = self.device.pack(&mut part, &self.tracklets, &self.search, (&plan, z_ranges), roi.into());
-            assert!(alone.is_none());
+            assert!(self.device.pack(&mut part, &self.tracklets, &self.search, (&plan, z_ranges), roi.into()));
         }
         match pollster::block_on(self.device.submit(part, Waiting::Blocking, false)).expect("a device") {
             Submitted::InFlight(part) => {
-                pollster::block_on(self.device.collect(part, Waiting::Blocking)).expect("an answer")
+                let found = pollster::block_on(self.device.collect(part, Waiting::Blocking)).expect("an answer");
+                found.into_iter().map(|chains| chains.map(FoundChains::sorted)).collect()
             }
-            Submitted::Later(_) => panic!("nothing else is in flight"),
+            Submitted::Later => panic!("nothing else is in flight"),
             Submitted::TooLarge => events.iter().map(|_| None).collect(),
         }
     }
 
-    fn on_host(&self, roi: &Roi, z_ranges: &ZRanges) -> KeptChains {
+    fn on_host(&self, roi: &Roi, z_ranges: &ZRanges) -> Vec<TrackletHits> {
         let plan = self.search.plan(roi.into()).expect("a range");
         let mut buffers = TrackletBuffers::<f32>::default();
         buffers.hits.fill(&self.tracklets, &self.search, &plan, roi.into());
