@@ -4,10 +4,10 @@
 pub(crate) mod answer;
 pub(crate) mod exp;
 pub(crate) mod fit;
-mod lanes;
 pub(crate) mod search;
 #[cfg(test)]
 pub(crate) mod toy;
+mod vector;
 pub(crate) mod vertex_fit;
 pub(crate) mod vertices;
 pub(crate) mod z_ranges;
