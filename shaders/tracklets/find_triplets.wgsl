@@ -29,7 +29,7 @@ const PHI_MARGIN: real = 0.0005;
 const MAX_TRIPLET_CHI2: real = 9.0;
 const A_24TH: real = 0.041666666666666664;
 
-// Triplets of a doublet that are not computed twice: hardly any has more.
+// Triplets of a doublet that are not computed twice; few doublets have more.
 const KEPT_BACK: u32 = 4u;
 
 // Only count.

@@ -37,7 +37,7 @@ struct Event {
     extents: array<vec2<real>, 64>,
 }
 
-// What an event was found to have; more than its lists have room for says how much they need.
+// Numbers of what an event has. A number above a list's capacity says how long the list must be.
 struct Counts {
     doublets: atomic<u32>,
     outers: atomic<u32>,
@@ -45,7 +45,7 @@ struct Counts {
     kept: atomic<u32>,
     flags: atomic<u32>,
     rounds: u32, // of choose_chains
-    crowd: atomic<u32>, // the most pairs of an inner and an outer hit of one hit, if more than MOST_SMALL
+    crowd: atomic<u32>, // most pairs of an inner and an outer hit of one hit, if above MOST_SMALL
     padding: u32,
 }
 

@@ -38,7 +38,7 @@ struct Job<'a> {
     changed: Condvar,
 }
 
-/// What is left to do.
+/// Work that is left, and work in progress.
 #[derive(Default)]
 struct State {
     /// RoIs that are not packed, the last ones first.
@@ -58,7 +58,7 @@ struct State {
     failed: bool,
 }
 
-/// What a thread does next.
+/// The next piece of work of a thread.
 enum Step {
     Fit(usize, Option<FoundChains>),
     /// Pack these RoIs for the engine of this number. Whether other parts are begun.
@@ -138,7 +138,7 @@ impl Gpus {
 }
 
 impl Job<'_> {
-    /// Works until nothing is left. Returns the RoIs that this thread has answered, and the answers.
+    /// Works until nothing is left. Returns the answers of this thread, and their RoIs.
     fn work(&self) -> Result<(Vec<usize>, Results)> {
         let (mut rois, mut answers) = (Vec::new(), Results::new());
         let done = self.work_into(&mut rois, &mut answers);

@@ -2,12 +2,16 @@
 //! engine found the chains of hits.
 
 pub(crate) mod answer;
-pub(crate) mod exp;
+mod dense_places;
+mod exp;
 pub(crate) mod fit;
 mod lanes;
+mod mixture;
+mod places;
 pub(crate) mod search;
 #[cfg(test)]
 pub(crate) mod toy;
-pub(crate) mod vertex_fit;
+mod vector;
+mod vertex_fit;
 pub(crate) mod vertices;
 pub(crate) mod z_ranges;

@@ -1,5 +1,5 @@
-//! The search for chains of hits on a device, a part of a batch at a time. What a part has no room
-//! for, and what would keep the device busy for too long, is left to the host.
+//! The search for chains of hits on a device, a part of a batch at a time. An event that has no
+//! room, or that would keep the device busy for too long, is left to the host.
 
 mod hits;
 pub(crate) mod kernels;

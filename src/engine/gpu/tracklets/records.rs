@@ -29,7 +29,7 @@ pub(super) struct Event {
     pub(super) extents: [[f32; 2]; MAX_LAYERS],
 }
 
-/// What an event was found to have.
+/// Numbers of doublets, triplets and chains of an event.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(super) struct Counts {

@@ -127,7 +127,7 @@ fn any_field_and_a_beam_beside_the_origin_have_the_chains_of_the_cpu_engine() {
     }
 }
 
-/// What the device has no room for, the host searches. The next event of its kind has room.
+/// An event that has no room is left to the host. The next one of its kind has room.
 #[test]
 fn a_list_that_is_too_short_grows() {
     on_each(&Config::preset(Preset::Auto), |adapter, both| {

@@ -16,8 +16,7 @@ const ERROR_FLOOR_MM: f64 = 0.01;
 /// chi2 of one degree of freedom at which a tracklet has half of its weight.
 const CUT: f64 = 9.0;
 /// How soft the cut is, from step to step.
-const TEMPERATURES: [f64; 3] = [4.0, 2.0, 1.0];
-const ROUNDS: usize = 3;
+const TEMPERATURES: [f64; 4] = [4.0, 2.0, 1.0, 1.0];
 /// Added to the error of z: tracks of decays and of neighbours pull it \[mm\].
 const Z_FLOOR_MM: f64 = 0.005;
 /// Tracklets begin this close to the vertex, or within three errors \[mm\].
@@ -40,37 +39,35 @@ pub(super) fn fit<'a>(
     }
     let mut fitted = FittedVertex { place: [0.0, 0.0, z], covariance: [[0.0; 3]; 3] };
     for temperature in TEMPERATURES {
-        for _ in 0..ROUNDS {
-            // The beam spot; z is free.
-            let beam = beam_width.max(1e-4).powi(-2);
-            let mut normal = vec![vec![beam, 0.0, 0.0], vec![0.0, beam, 0.0], vec![0.0, 0.0, 1e-9]];
-            let mut right = [0.0, 0.0, 1e-9 * z];
-            let mut add = |row: [f64; 3], value: f64, weight: f64| {
-                for i in 0..3 {
-                    right[i] += weight * row[i] * value;
-                    for j in 0..3 {
-                        normal[i][j] += weight * row[i] * row[j];
-                    }
-                }
-            };
-            for &(tracklet, probability) in &tracklets {
-                let (sin, cos) = tracklet.phi0.sin_cos();
-                // z0 of a track through the vertex, and its d0.
-                let along = [-tracklet.cot_theta * cos, -tracklet.cot_theta * sin, 1.0];
-                let across = [sin, -cos, 0.0];
-                let residual = tracklet.z0_mm - dot(along, fitted.place);
-                let chi2 = residual * residual / z_error2(tracklet);
-                let fermi = 1.0 / (1.0 + ((chi2 - CUT) / (2.0 * temperature)).clamp(-50.0, 50.0).exp());
-                let weight = probability * fermi;
-                add(along, tracklet.z0_mm, weight / own_error2(tracklet));
-                add(across, tracklet.d0_mm, weight / tracklet.bend_covariance[5]);
-            }
-            let covariance = inverse(&normal);
+        // The beam spot; z is free.
+        let beam = beam_width.max(1e-4).powi(-2);
+        let mut normal = vec![vec![beam, 0.0, 0.0], vec![0.0, beam, 0.0], vec![0.0, 0.0, 1e-9]];
+        let mut right = [0.0, 0.0, 1e-9 * z];
+        let mut add = |row: [f64; 3], value: f64, weight: f64| {
             for i in 0..3 {
-                fitted.covariance[i].copy_from_slice(&covariance[i]);
+                right[i] += weight * row[i] * value;
+                for j in 0..3 {
+                    normal[i][j] += weight * row[i] * row[j];
+                }
             }
-            fitted.place = std::array::from_fn(|i| dot(fitted.covariance[i], right));
+        };
+        for &(tracklet, probability) in &tracklets {
+            let (sin, cos) = tracklet.phi0.sin_cos();
+            // z0 of a track through the vertex, and its d0.
+            let along = [-tracklet.cot_theta * cos, -tracklet.cot_theta * sin, 1.0];
+            let across = [sin, -cos, 0.0];
+            let residual = tracklet.z0_mm - dot(along, fitted.place);
+            let chi2 = residual * residual / z_error2(tracklet);
+            let fermi = 1.0 / (1.0 + ((chi2 - CUT) / (2.0 * temperature)).clamp(-50.0, 50.0).exp());
+            let weight = probability * fermi;
+            add(along, tracklet.z0_mm, weight / own_error2(tracklet));
+            add(across, tracklet.d0_mm, weight / tracklet.bend_covariance[5]);
         }
+        let covariance = inverse(&normal);
+        for i in 0..3 {
+            fitted.covariance[i].copy_from_slice(&covariance[i]);
+        }
+        fitted.place = std::array::from_fn(|i| dot(fitted.covariance[i], right));
     }
     fitted.covariance[2][2] += Z_FLOOR_MM.powi(2);
     Some(fitted)

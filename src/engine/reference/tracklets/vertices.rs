@@ -41,15 +41,15 @@ struct Place {
 const ERROR_FLOOR_MM: f64 = 0.01;
 /// Tracklets with larger errors name no vertex \[mm\].
 const MAX_ERROR_MM: f64 = 1.0;
-/// The density of tracklets is counted this far to both sides \[mm\].
-const DENSITY_REACH_MM: f64 = 30.0;
+/// The density of tracklets is counted in cells of 1 mm, so many to both sides.
+const DENSITY_REACH: usize = 30;
 /// Tracklets of no vertex as a part of the density: with more than three hits, and with three,
 /// which are mostly wrong combinations where they are steep.
 const BACKGROUND: f64 = 0.02;
 const BACKGROUND_OF_THREE: f64 = 0.6;
 const STEEP: f64 = 2.0;
-/// chi2 of one degree of freedom at which a tracklet has half of its weight in a robust mean.
-const CUT: f64 = 9.0;
+/// Tracklets within so many errors make a density, and the mean about a dense place.
+const DENSE: f64 = 3.0;
 /// chi2 below which a dense place takes a tracklet from others.
 const TAKEN: f64 = 3.0;
 /// Width of a bin of the density \[mm\], and its steps for a Gaussian's maximum of 1.
@@ -73,7 +73,7 @@ const MIN_TRACKLETS: f64 = 1.5;
 
 pub(super) fn find(config: &Config, z_range: [f64; 2], tracklets: &mut [Tracklet]) -> Vec<TrackletVertex> {
     let (beam_width, least) = (config.beam_width_mm, config.tracklet_significance);
-    let places = places(beam_width, tracklets);
+    let places = places(beam_width, z_range, tracklets);
     let mut candidates = maximise(least, &places, dense_places(z_range, &places));
     candidates.sort_by(|a, b| a.z.total_cmp(&b.z));
     let probabilities: Vec<Vec<f64>> = places.iter().map(|place| probabilities(place, &candidates)).collect();
@@ -105,22 +105,24 @@ fn diagonal(errors: [f64; 3]) -> [[f64; 3]; 3] {
 }
 
 /// The places of the tracklets that may name a vertex.
-fn places(beam_width: f64, tracklets: &[Tracklet]) -> Vec<Place> {
+fn places(beam_width: f64, [z_min, z_max]: [f64; 2], tracklets: &[Tracklet]) -> Vec<Place> {
     let place = |(of, tracklet): (usize, &Tracklet)| {
         let &Tracklet { z0_mm: z0, cot_theta: cot, z_covariance, .. } = tracklet;
         let error = (z_covariance[0] + 0.5 * (beam_width * cot).powi(2) + ERROR_FLOOR_MM.powi(2)).sqrt();
         (error < MAX_ERROR_MM).then_some(Place { z: z0, error, background: 0.0, of })
     };
     let mut places: Vec<Place> = tracklets.iter().enumerate().filter_map(place).collect();
-    let all: Vec<f64> = places.iter().map(|place| place.z).collect();
+    let last = (z_max - z_min).ceil();
+    let cell = |z: f64| (z - z_min).clamp(0.0, last) as usize;
+    let cells: Vec<usize> = places.iter().map(|place| cell(place.z)).collect();
     for place in &mut places {
         let tracklet = &tracklets[place.of];
         let part = match tracklet.hits.len() {
             3 => BACKGROUND_OF_THREE * (1.0 + (tracklet.cot_theta / STEEP).powi(2)),
             _ => BACKGROUND,
         };
-        let near = all.iter().filter(|&z| (z - place.z).abs() <= DENSITY_REACH_MM).count();
-        place.background = part * near as f64 / (2.0 * DENSITY_REACH_MM);
+        let near = cells.iter().filter(|&&other| other.abs_diff(cell(place.z)) <= DENSITY_REACH).count();
+        place.background = part * near as f64 / (2 * DENSITY_REACH + 1) as f64;
     }
     places
 }
@@ -145,12 +147,12 @@ impl Density {
 
     /// Adds the Gaussian of a tracklet `times` times: once, or -1 times to remove it.
     fn add(&mut self, place: &Place, times: i64) {
-        let reach = 3.0 * place.error;
+        let reach = DENSE * place.error;
         let bin = |z: f64| ((z - self.low) / BIN_MM).clamp(0.0, (self.bins.len() - 1) as f64);
         let (first, last) = (bin(place.z - reach).ceil() as usize, bin(place.z + reach).floor() as usize);
         for i in first..=last {
             let apart = (self.z(i) - place.z) / place.error;
-            if apart.abs() <= 3.0 {
+            if apart.abs() <= DENSE {
                 let height = (-0.5 * apart * apart).exp() / place.error.max(SHARPEST_MM).sqrt();
                 self.bins[i] += times * (height * STEPS).round() as i64;
             }
@@ -171,7 +173,7 @@ fn dense_places(z_range: [f64; 2], places: &[Place]) -> Vec<f64> {
     let mut free: Vec<Place> = places.to_vec();
     let mut found = Vec::new();
     while let Some(bin) = density.densest() {
-        let z = robust_mean(&free, density.z(bin));
+        let z = mean(&free, density.z(bin));
         let (taken, left) = free.iter().partition(|place| ((place.z - z) / place.error).powi(2) < TAKEN);
         let taken: Vec<Place> = taken;
         if taken.is_empty() {
@@ -188,21 +190,12 @@ fn dense_places(z_range: [f64; 2], places: &[Place]) -> Vec<f64> {
     found
 }
 
-/// The mean about z with weights that fall to a half at [`CUT`], sharper from step to step.
-fn robust_mean(places: &[Place], mut z: f64) -> f64 {
-    for temperature in [4.0, 2.0, 1.0] {
-        let (mut sum, mut total) = (0.0, 0.0);
-        for place in places {
-            let chi2 = ((place.z - z) / place.error).powi(2);
-            let weight = 1.0 / (1.0 + ((chi2 - CUT) / (2.0 * temperature)).clamp(-50.0, 50.0).exp());
-            let weight = weight / place.error.powi(2);
-            (sum, total) = (sum + weight * place.z, total + weight);
-        }
-        if total > 0.0 {
-            z = sum / total;
-        }
-    }
-    z
+/// The mean about z of the places within [`DENSE`] errors.
+fn mean(places: &[Place], z: f64) -> f64 {
+    let near = places.iter().filter(|place| ((place.z - z) / place.error).abs() < DENSE);
+    let weighted = near.map(|place| (place.z, place.error.powi(-2)));
+    let (sum, total) = weighted.fold((0.0, 0.0), |(sum, total), (z, by)| (sum + by * z, total + by));
+    if total > 0.0 { sum / total } else { z }
 }
 
 /// The density of a tracklet's z that each vertex makes \[1/mm\].
