@@ -1,4 +1,4 @@
-"""Runs the example and the study on two small events. `lab/acts/test` calls it."""
+"""Runs the example and the studies on two small events. `lab/acts/test` calls it."""
 
 import csv
 import json
@@ -57,8 +57,27 @@ def test_study(folder):
     assert "| zfinder, ±1 mm |" in run(HERE / "report.py", folder)
 
 
+def test_tracklets(folder):
+    """Tracklets seed the hard scatter, and both finders find the vertices of the event."""
+    options = ("--out", folder, "--sample", "zee_mu46")
+    run(HERE / "tracklets.py", *options, "--events", EVENTS)
+    report = run(HERE / "tracklets.py", *options, "--report")
+    for finder in ("all-vertices", "amvf", "amvf-grid"):
+        row = next(line for line in report.splitlines() if line.startswith(f"| `{finder}` | "))
+        assert float(row.split(" | ")[2].split()[0]) > 70.0, row
+    sample = folder / "zee_mu46"
+    for event in range(EVENTS):
+        result = json.loads((sample / f"{event:06d}.json").read_text())
+        seeds = result["zfinder"]["auto"]["seeds"]
+        found = {particle for particle, most, of, _ in seeds if 2 * most > of}
+        targets = set(range(len(result["targets"])))
+        assert len(targets & found) > len(targets) // 2 > 0, (targets, found)
+        fakes = sum(2 * most <= of for _, most, of, _ in seeds)
+        assert 10 * fakes < len(seeds), (fakes, len(seeds))
+
+
 if __name__ == "__main__":
-    for test in (test_seeding, test_study):
+    for test in (test_seeding, test_study, test_tracklets):
         with tempfile.TemporaryDirectory() as scratch:
             test(Path(scratch))
         print(f"{test.__name__}: ok")
