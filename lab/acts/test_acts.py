@@ -10,7 +10,8 @@ from pathlib import Path
 import pyzfinder
 
 HERE = Path(__file__).resolve().parent
-MAKE = HERE.parent / "samples" / "make.py"
+SAMPLES = HERE.parent / "samples"
+MAKE = SAMPLES / "make.py"
 EVENTS = 2
 
 
@@ -76,8 +77,25 @@ def test_tracklets(folder):
         assert 10 * fakes < len(seeds), (fakes, len(seeds))
 
 
+def test_rank(folder):
+    """The table has vertices with and without a peak, and a rank can be fitted to it."""
+    run(MAKE, "--out", folder, "--sample", "top_mu46", "--events", EVENTS)
+    table = folder / "table.csv"
+    run(SAMPLES / "rank.py", "table", folder / "top_mu46", "-o", table)
+    with open(table, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["event"] for row in rows if row["place"] == "0"] == ["0", "1"], rows
+    assert len({row["ln_weight"] == rows[-1]["ln_weight"] for row in rows}) == 2, rows
+    text = run(SAMPLES / "rank.py", "fit", table, table)
+    today, again = (
+        next(line for line in text.splitlines() if line.startswith(f"| {order} | "))
+        for order in ("today", "today's rank")
+    )
+    assert today.split("|")[2:] == again.split("|")[2:], text
+
+
 if __name__ == "__main__":
-    for test in (test_seeding, test_study, test_tracklets):
+    for test in (test_seeding, test_study, test_tracklets, test_rank):
         with tempfile.TemporaryDirectory() as scratch:
             test(Path(scratch))
         print(f"{test.__name__}: ok")

@@ -202,8 +202,7 @@ def count_found(event, seeds, max_abs_eta, max_distance_mm=math.inf):
         if particle < len(seeds_of) and most > MAJORITY * of:
             seeds_of[particle] += 1
     is_wanted = [
-        abs(of["eta"]) < max_abs_eta
-        and max(abs(of["d0_mm"]), abs(of["dz_mm"])) < max_distance_mm
+        abs(of["eta"]) < max_abs_eta and max(abs(of["d0_mm"]), abs(of["dz_mm"])) < max_distance_mm
         for of in event["targets"]
     ]
     seeds_of = seeds_of[numpy.array(is_wanted, dtype=bool)]
@@ -270,9 +269,7 @@ def report(folder):
         "| split, % | merged, % | CPU time, ms |\n|" + 9 * "---|"
     )
     for key, found in finders.items():
-        rows = [
-            (event["event"], z) for event, of in zip(events, found) for z in of["z_mm"] or [""]
-        ]
+        rows = [(event["event"], z) for event, of in zip(events, found) for z in of["z_mm"] or [""]]
         write_rows(folder / f"{key}.csv", ("event_id", "z_mm"), rows)
         print(vertex_row(key, found, evaluate(folder, key)))
     print()
