@@ -82,8 +82,8 @@ class Row:
         return self.vertex_ms + self.seeding_ms + self.finding_ms
 
 
-def bootstrap(pairs):
-    """Returns the 95 % interval of the loss: whole events are drawn, as tracks share a vertex."""
+def bootstrap(pairs, share=0.95):
+    """Returns the interval of the loss: whole events are drawn, as tracks share a vertex."""
     generator = random.Random(1)
     losses = []
     for _ in range(BOOTSTRAPS):
@@ -91,7 +91,8 @@ def bootstrap(pairs):
         before = sum(pair[0] for pair in drawn)
         losses.append(1.0 - sum(pair[1] for pair in drawn) / before if before else 0.0)
     losses.sort()
-    return losses[int(0.025 * BOOTSTRAPS)], losses[int(0.975 * BOOTSTRAPS)]
+    edge = 0.5 * (1.0 - share)
+    return losses[round(edge * BOOTSTRAPS)], losses[round((1.0 - edge) * BOOTSTRAPS)]
 
 
 def vertices_of(event, key):

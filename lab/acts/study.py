@@ -23,11 +23,8 @@ import acts
 import acts.examples
 import numpy
 import pyzfinder
+from events import QUIET, Events, Reader, barcode_of, eta_of, make, measurement_of, target_of
 from tracking import MIN_PT_OF_SEEDS_GEV, PIXEL_VOLUMES, seeding, track_finding
-from vertices import vertex_algorithms, write_vertices
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "samples"))
-import make
 
 SAMPLES = {"zee_mu2": 100, "zee_mu46": 100, "top_mu46": 100, "zee_mu200": 24, "top_mu200": 24}
 
@@ -48,7 +45,6 @@ WINDOWS = (
     ("3 mm", 0.0, 3.0),
     ("3 sigma + 1 mm", 3.0, 1.0),
 )
-QUIET = acts.logging.FATAL
 
 
 @dataclass(frozen=True)
@@ -85,66 +81,12 @@ VARIANTS = (
 )
 
 
-def eta_of(px, py, pz):
-    """Returns the pseudorapidity of a momentum."""
-    return math.asinh(pz / math.hypot(px, py))
-
-
-class Reader:
-    """Reads a C++ object from the event store. ACTS wants a parent for each handle."""
-
-    parent = None
-
-    def __init__(self, kind, key):
-        if Reader.parent is None:
-            Reader.parent = acts.examples.IAlgorithm("Reader", QUIET)
-        self.handle = acts.examples.ReadDataHandle(Reader.parent, kind, key)
-        self.handle.initialize(key)
-
-    def __call__(self, store):
-        return self.handle(store)
-
-
-class Event:
-    """An event store, and the CPU time of the algorithms that run on it."""
-
-    def __init__(self, number):
-        self.number = number
-        self.store = acts.examples.WhiteBoard(QUIET)
-        self.algorithms = 0
-
-    def context(self):
-        # Random numbers depend on the number of the algorithm.
-        self.algorithms += 1
-        return acts.examples.AlgorithmContext(self.algorithms, self.number, self.store, 0)
-
-    def execute(self, algorithm):
-        """Runs an algorithm and returns its CPU time in seconds."""
-        context = self.context()
-        begin = time.process_time()
-        code = algorithm.internalExecute(context)
-        seconds = time.process_time() - begin
-        if code != acts.examples.ProcessCode.SUCCESS:
-            raise RuntimeError(f"{algorithm.name()} fails in event {self.number}")
-        return seconds
-
-
-class Study:
+class Study(Events):
     """The simulation of one sample, zfinder, and ACTS's algorithms of each variant."""
 
     def __init__(self, name, seed, folder):
+        super().__init__(name, seed, folder)
         ex = acts.examples
-        self.source = make.EventSource(name, seed)
-        self.simulation = make.Simulation(name, seed, "generic")
-        self.folder = folder
-        geometry, field = self.simulation.detector.geometry, self.simulation.detector.field
-        self.pixels = ex.SpacePointMaker(
-            level=QUIET,
-            trackingGeometry=geometry,
-            inputMeasurements="measurement_subset",
-            outputSpacePoints="pixel_spacepoints",
-            geometrySelection=[acts.GeometryIdentifier(volume=v) for v in PIXEL_VOLUMES],
-        )
         config = pyzfinder.Config("auto", peaks=max(VERTEX_COUNTS))
         self.finder = pyzfinder.Finder(config, "generic", engine="cpu", threads=1).open()
         self.hough = ex.HoughVertexFinderAlgorithm(
@@ -152,14 +94,9 @@ class Study:
             inputSpacePoints="pixel_spacepoints",
             outputVertices="vertices-acts-hough-1",
         )
-        self.vertex_algorithms = {}
         for variant in VARIANTS:
             if variant.source in ("truth", "zfinder"):
-                # The reader wants a file when it is made.
-                write_vertices(folder, 0, [], [], variant.vertex_key)
-                self.vertex_algorithms[variant.vertex_key] = vertex_algorithms(
-                    folder, field, variant.vertex_key, QUIET
-                )
+                self.add_vertices(variant.vertex_key)
         self.chains = {}
         for variant in VARIANTS:
             seeds, tracks = f"seeds-{variant.key}", f"tracks-{variant.key}"
@@ -173,28 +110,17 @@ class Study:
                     variant.min_pt_gev,
                     QUIET,
                 ),
-                *track_finding(seeds, tracks, geometry, field),
+                *track_finding(seeds, tracks, self.geometry, self.field),
                 Reader(acts.SeedContainer, seeds),
                 Reader(ex.ConstTrackContainer, tracks),
             )
-        self.read_spacepoints = Reader(acts.SpacePointContainer, "spacepoints")
-        self.read_measurements = Reader(ex.MeasurementContainer, "measurements")
-        self.read_measurements_of = Reader(ex.ParticleMeasurementsMap, "particle_measurements_map")
 
     def measure(self, number):
         """Simulates and reconstructs one event and returns its result."""
-        vertices, _, particles = self.source.generate(number)
-        self.simulation.particles = particles
-        event = Event(number)
-        self.simulation.reader.read(event.context())
-        for algorithm in (*self.simulation.algorithms, self.pixels):
-            event.execute(algorithm)
-        identifiers = numpy.array(
-            [m.geometryId.value for m in self.read_measurements(event.store)], dtype=numpy.uint64
-        )
+        event, vertices, particles, identifiers = self.simulate(number)
         targets, owners = self.find_targets(event.store, particles, vertices[0], identifiers >> 56)
         found = self.find_vertices(event, identifiers)
-        self.put_vertices(event, found, vertices[0].z)
+        self.put_sources(event, found, vertices[0].z)
         hough_seconds = event.execute(self.hough)
         return {
             "event": number,
@@ -221,40 +147,18 @@ class Study:
                 continue
             if abs(eta_of(px, py, pz)) > MAX_ABS_ETA:
                 continue
-            barcode = acts.examples.SimBarcode()
-            barcode.vertexPrimary, barcode.particle = number, index
+            barcode = barcode_of(number, index)
             measurements = numpy.array(measurements_of.valuesFor(barcode), dtype=int)
             in_pixels = numpy.isin(volumes[measurements], PIXEL_VOLUMES).sum()
             if len(measurements) < MIN_MEASUREMENTS or in_pixels < MIN_PIXEL_MEASUREMENTS:
                 continue
             owners[measurements] = len(targets)
-            # z where the straight track passes the beam line, and its distance to the line.
-            along = ((vertex.x - x) * px + (vertex.y - y) * py) / pt
-            across = ((vertex.x - x) * py - (vertex.y - y) * px) / pt
-            targets.append(
-                {
-                    "pt_GeV": pt,
-                    "eta": eta_of(px, py, pz),
-                    "from_mm": math.hypot(x - vertex.x, y - vertex.y),
-                    "d0_mm": across,
-                    "dz_mm": z + along * pz / pt - vertex.z,
-                }
-            )
+            targets.append(target_of(vertex, (x, y, z), (px, py, pz)))
         return targets, owners
 
     def find_vertices(self, event, identifiers):
         """Finds vertices in the spacepoints of the event store."""
-        spacepoints = self.read_spacepoints(event.store)
-        source_link = acts.examples.IndexSourceLink.fromSourceLink
-        measurements = numpy.array([source_link(next(s.sourceLinks)).index() for s in spacepoints])
-        x, y, z = (numpy.array(column) for column in (spacepoints.x, spacepoints.y, spacepoints.z))
-        columns = {
-            "x": x,
-            "y": y,
-            "z": z,
-            "geometry_id": identifiers[measurements],
-            "event_id": numpy.full(len(x), event.number, dtype=numpy.uint64),
-        }
+        columns = self.columns(event, identifiers)
         seconds = []
         for _ in range(3):
             begin = time.process_time()
@@ -266,28 +170,24 @@ class Study:
             "seconds": sorted(seconds)[1],
         }
 
-    def put_vertices(self, event, found, true_z_mm):
+    def put_sources(self, event, found, true_z_mm):
         """Puts the vertices of all sources in the event store."""
-        for key, (reader, fit) in self.vertex_algorithms.items():
+        for key in self.vertex_algorithms:
             count = int(key.rsplit("-", 1)[1])
             z, error = found["z_mm"][:count], found["z_error_mm"][:count]
             if "truth" in key:
                 z, error = [true_z_mm], [0.0]
-            path = write_vertices(self.folder, event.number, z, error, key)
-            reader.read(event.context())
-            event.execute(fit)
-            path.unlink()
+            self.put_vertices(event, key, z, error)
 
     def reconstruct(self, event, chain, owners):
         """Seeds and finds tracks, and returns what was found in which time."""
         seeder, estimation, finding, read_seeds, read_tracks = chain
         seconds = [event.execute(algorithm) for algorithm in (seeder, estimation, finding)]
-        source_link = acts.examples.IndexSourceLink.fromSourceLink
         tracks = read_tracks(event.store)
         found = set()
         for track in tracks:
             measurements = [
-                source_link(state.uncalibratedSourceLink).index()
+                measurement_of(state.uncalibratedSourceLink)
                 for state in track.trackStates
                 if state.typeFlags.isMeasurement
             ]

@@ -1,4 +1,4 @@
-"""Runs the example and the study on two small events. `lab/acts/test` calls it."""
+"""Runs the example and the studies on two small events. `lab/acts/test` calls it."""
 
 import csv
 import json
@@ -10,7 +10,8 @@ from pathlib import Path
 import pyzfinder
 
 HERE = Path(__file__).resolve().parent
-MAKE = HERE.parent / "samples" / "make.py"
+SAMPLES = HERE.parent / "samples"
+MAKE = SAMPLES / "make.py"
 EVENTS = 2
 
 
@@ -57,8 +58,44 @@ def test_study(folder):
     assert "| zfinder, ±1 mm |" in run(HERE / "report.py", folder)
 
 
+def test_tracklets(folder):
+    """Tracklets seed the hard scatter, and both finders find the vertices of the event."""
+    options = ("--out", folder, "--sample", "zee_mu46")
+    run(HERE / "tracklets.py", *options, "--events", EVENTS)
+    report = run(HERE / "tracklets.py", *options, "--report")
+    for finder in ("all-vertices", "amvf", "amvf-grid"):
+        row = next(line for line in report.splitlines() if line.startswith(f"| `{finder}` | "))
+        assert float(row.split(" | ")[2].split()[0]) > 70.0, row
+    sample = folder / "zee_mu46"
+    for event in range(EVENTS):
+        result = json.loads((sample / f"{event:06d}.json").read_text())
+        seeds = result["zfinder"]["auto"]["seeds"]
+        found = {particle for particle, most, of, _ in seeds if 2 * most > of}
+        targets = set(range(len(result["targets"])))
+        assert len(targets & found) > len(targets) // 2 > 0, (targets, found)
+        fakes = sum(2 * most <= of for _, most, of, _ in seeds)
+        assert 10 * fakes < len(seeds), (fakes, len(seeds))
+
+
+def test_rank(folder):
+    """The table has vertices with and without a peak, and a rank can be fitted to it."""
+    run(MAKE, "--out", folder, "--sample", "top_mu46", "--events", EVENTS)
+    table = folder / "table.csv"
+    run(SAMPLES / "rank.py", "table", folder / "top_mu46", "-o", table)
+    with open(table, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["event"] for row in rows if row["place"] == "0"] == ["0", "1"], rows
+    assert len({row["ln_weight"] == rows[-1]["ln_weight"] for row in rows}) == 2, rows
+    text = run(SAMPLES / "rank.py", "fit", table, table)
+    today, again = (
+        next(line for line in text.splitlines() if line.startswith(f"| {order} | "))
+        for order in ("today", "today's rank")
+    )
+    assert today.split("|")[2:] == again.split("|")[2:], text
+
+
 if __name__ == "__main__":
-    for test in (test_seeding, test_study):
+    for test in (test_seeding, test_study, test_tracklets, test_rank):
         with tempfile.TemporaryDirectory() as scratch:
             test(Path(scratch))
         print(f"{test.__name__}: ok")

@@ -1,4 +1,4 @@
-"""Seeding and track finding of ACTS in its generic detector.
+"""Seeding, track finding and vertex finding of ACTS in its generic detector.
 
 The settings are those of ACTS's own example of the combinatorial Kalman filter (`ckf_tracks.py`).
 """
@@ -99,3 +99,34 @@ def track_finding(seeds, tracks, geometry, field, level=acts.logging.FATAL):
         ),
     )
     return estimation, finding
+
+
+def vertex_finding(tracks, vertices, seed_finder, field, level=acts.logging.FATAL):
+    """Returns the algorithms from tracks to vertices: ambiguity resolution, then AMVF.
+
+    Options of the adaptive multi-vertex finder are the defaults of ACTS.
+    """
+    selection = acts.examples.GreedyAmbiguityResolutionAlgorithm(
+        level=level,
+        inputTracks=tracks,
+        outputTracks=f"{vertices}-tracks",
+        maximumSharedHits=3,
+        nMeasurementsMin=7,
+        maximumIterations=1_000_000,
+    )
+    parameters = acts.examples.TracksToParameters(
+        level=level,
+        inputTracks=f"{vertices}-tracks",
+        outputTrackParameters=f"{vertices}-parameters",
+    )
+    finding = acts.examples.AdaptiveMultiVertexFinderAlgorithm(
+        level=level,
+        inputTrackParameters=f"{vertices}-parameters",
+        inputTruthParticles="",
+        inputTruthVertices="",
+        outputProtoVertices=f"{vertices}-proto-vertices",
+        outputVertices=vertices,
+        seedFinder=seed_finder,
+        bField=field,
+    )
+    return selection, parameters, finding
