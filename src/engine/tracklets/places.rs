@@ -173,3 +173,34 @@ impl NullaryFnOnce for FromErrors<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_near_a_z_are_found_in_their_classes() {
+        let rng = &mut fastrand::Rng::with_seed(46);
+        let tracklet = |rng: &mut fastrand::Rng| Tracklet {
+            z0_mm: 40.0 * (rng.f64() - 0.5),
+            z_covariance: [rng.f64().powi(6), 0.0, 0.0],
+            ..Tracklet::default()
+        };
+        let tracklets: Vec<Tracklet> = (0..500).map(|_| tracklet(rng)).collect();
+        let mut places = Places::default();
+        places.fill(0.0, [-30.0, 30.0], &tracklets);
+        assert_eq!(places.all.iter().map(|eight| eight.free.sum()).sum::<f64>(), tracklets.len() as f64);
+        for (class, max_error) in places.classes() {
+            assert!(class.iter().all(|eight| eight.error.most() < max_error));
+            assert!(class.is_sorted_by(|a, b| a.z.most() <= b.z.least()));
+        }
+        for _ in 0..100 {
+            let (z, errors) = (40.0 * (rng.f64() - 0.5), 7.0 * rng.f64());
+            let near: Vec<usize> = (0..CLASSES).flat_map(|class| places.near(class, z, errors)).collect();
+            for (number, eight) in places.all.iter().enumerate() {
+                let is_near = (0..Eight::LANES).any(|i| (eight.z.0[i] - z).abs() < errors * eight.error.0[i]);
+                assert!(!is_near || near.contains(&number), "{z}: {eight:?}");
+            }
+        }
+    }
+}
