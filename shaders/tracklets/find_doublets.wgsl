@@ -16,12 +16,15 @@ override WORKGROUP_SIZE: u32 = 64;
 @group(0) @binding(1) var<uniform> constants: Constants;
 @group(0) @binding(2) var<uniform> layers: array<Layer, 64>;
 @group(0) @binding(3) var<storage, read> neighbours: array<u32>;
-@group(0) @binding(4) var<storage, read> hits: array<Hit>;
+@group(0) @binding(4) var<storage, read> hits: array<StoredHit>;
 @group(0) @binding(5) var<storage, read> cells: array<u32>;
 @group(0) @binding(6) var<storage, read_write> doublets: array<Doublet>;
 @group(0) @binding(7) var<storage, read_write> outers: array<u32>;
 @group(0) @binding(8) var<storage, read_write> lists: array<vec4<u32>>;
 @group(0) @binding(9) var<storage, read_write> counts: array<Counts>;
+
+// Hits that a thread loads at once.
+const AT_ONCE: u32 = 4u;
 
 const MIN_STEP_MM: real = 3.0;
 const SCATTERED: real = 0.002;
@@ -49,7 +52,7 @@ struct Middle {
 }
 
 fn middle_at(event: u32, number: u32, outwards: bool) -> Middle {
-    let hit = hits[number];
+    let hit = hit_of(hits[number]);
     var from_middles = vec4<real>();
     // Nothing is within a range that is not there.
     var halves = vec4<real>(-1e30);
@@ -98,16 +101,17 @@ fn points_into(from_middle: real, half: real, step: real, across: real, toleranc
     return abs(product(from_middle, step) - across) <= product(half, step) + tolerance;
 }
 
-fn is_doublet(middle: Middle, number: u32) -> bool {
-    let rho = hits[number].rho;
-    let turn = abs(shorter(middle.phi - hits[number].phi));
-    let bend = hits[number].bend;
+// Whether a hit, given by its rho, phi, z and bend, makes a doublet with the middle one.
+fn is_doublet(middle: Middle, place: vec4<real>) -> bool {
+    let rho = place.x;
+    let turn = abs(shorter(middle.phi - place.y));
+    let bend = place.w;
     let step = select(middle.rho - rho, rho - middle.rho, middle.outwards);
     let reach = select(middle.bend - bend, middle.bend + bend, middle.outwards);
     if !(step >= MIN_STEP_MM && turn <= reach) {
         return false;
     }
-    let z = hits[number].z;
+    let z = place.z;
     let dz = select(middle.z - z, z - middle.z, middle.outwards);
     let across = product(dz, middle.rho);
     let tolerance = product(real(0.1), abs(dz));
@@ -118,6 +122,20 @@ fn is_doublet(middle: Middle, number: u32) -> bool {
         && (points_into(middle.from_middles.y, middle.halves.y, step, across, tolerance)
             || points_into(middle.from_middles.z, middle.halves.z, step, across, tolerance)
             || points_into(middle.from_middles.w, middle.halves.w, step, across, tolerance));
+}
+
+// A bit for each of the hits from `first` to `last`, at most four, that makes a doublet with the
+// middle hit. All are loaded at once, so that memory has something to do.
+fn doublets_of_four(middle: Middle, first: u32, last: u32) -> u32 {
+    let a = hits[first].place;
+    let b = hits[min(first + 1u, last)].place;
+    let c = hits[min(first + 2u, last)].place;
+    let d = hits[min(first + 3u, last)].place;
+    var bits = select(0u, 1u, is_doublet(middle, a));
+    bits |= select(0u, 2u, first + 1u <= last && is_doublet(middle, b));
+    bits |= select(0u, 4u, first + 2u <= last && is_doublet(middle, c));
+    bits |= select(0u, 8u, first + 3u <= last && is_doublet(middle, d));
+    return bits;
 }
 
 // Hits that make doublets with a middle hit: how many, and the first ones.
@@ -146,13 +164,16 @@ fn list_hits(middle: Middle, first_layer: u32, layer_count: u32, to: u32, found:
         }
         for (var part = 0u; part < 2u; part++) {
             let end = select(near.y, near.w, part == 1u);
-            for (var i = select(near.x, near.z, part == 1u); i < end; i++) {
-                if is_doublet(middle, i) {
+            for (var i = select(near.x, near.z, part == 1u); i < end; i += AT_ONCE) {
+                var bits = doublets_of_four(middle, i, end - 1u);
+                while bits != 0u {
+                    let hit = i + firstTrailingBit(bits);
+                    bits &= bits - 1u;
                     let count = (*found).count;
                     if to != NOWHERE {
-                        store(middle, to + count, i);
+                        store(middle, to + count, hit);
                     } else if count < KEPT_BACK {
-                        (*found).first_ones[count] = i;
+                        (*found).first_ones[count] = hit;
                     }
                     (*found).count = count + 1u;
                 }
@@ -181,7 +202,7 @@ fn find_doublets(@builtin(global_invocation_id) id: vec3<u32>) {
         return;
     }
     let number = events[event].hit_first + id.x;
-    let layer = layers[hits[number].layer];
+    let layer = layers[hit_of(hits[number]).layer];
     let inwards = middle_at(event, number, false);
     let outwards = middle_at(event, number, true);
     var inner_ones = Found();

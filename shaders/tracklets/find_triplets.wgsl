@@ -14,7 +14,7 @@ override WORKGROUP_SIZE: u32 = 64;
 
 @group(0) @binding(0) var<storage, read> events: array<Event>;
 @group(0) @binding(1) var<uniform> constants: Constants;
-@group(0) @binding(2) var<storage, read> hits: array<Hit>;
+@group(0) @binding(2) var<storage, read> hits: array<StoredHit>;
 @group(0) @binding(3) var<storage, read> lists: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> outers: array<u32>;
 @group(0) @binding(5) var<storage, read_write> doublets: array<Doublet>;
@@ -165,11 +165,11 @@ fn list_triplets(
     to: u32,
     first_ones: ptr<function, array<Triplet, KEPT_BACK>>,
 ) -> u32 {
-    let a = hits[doublets[number].inner];
-    let b = hits[doublets[number].middle];
+    let a = hit_of(hits[doublets[number].inner]);
+    let b = hit_of(hits[doublets[number].middle]);
     var count = 0u;
     for (var k = list.z; k < list.z + list.w; k++) {
-        let c = hits[outers[k]];
+        let c = hit_of(hits[outers[k]]);
         if is_near(at, b, c) {
             let tested = test_triplet(event, a, b, c);
             if tested.keeps {
@@ -195,7 +195,7 @@ fn find_triplets(@builtin(global_invocation_id) id: vec3<u32>) {
     }
     let number = events[event].doublet_first + id.x;
     let list = lists[doublets[number].middle];
-    let at = predict(hits[doublets[number].inner], hits[doublets[number].middle]);
+    let at = predict(hit_of(hits[doublets[number].inner]), hit_of(hits[doublets[number].middle]));
     var first_ones: array<Triplet, KEPT_BACK>;
     let count = list_triplets(event, number, at, list, NOWHERE, &first_ones);
     if count > 0u {

@@ -16,7 +16,7 @@ override WORKGROUP_SIZE: u32 = 256;
 @group(0) @binding(2) var<uniform> layers: array<Layer, 64>;
 @group(0) @binding(3) var<storage, read> packed: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> cells: array<atomic<u32>>;
-@group(0) @binding(5) var<storage, read_write> hits: array<Hit>;
+@group(0) @binding(5) var<storage, read_write> hits: array<StoredHit>;
 @group(0) @binding(6) var<storage, read_write> numbers: array<u32>;
 
 var<workgroup> wg_scan: array<u32, WORKGROUP_SIZE>;
@@ -80,7 +80,8 @@ fn place_hits(@builtin(global_invocation_id) id: vec3<u32>) {
     let rho = bitcast<real>(hit.x);
     let bend = bend_of(constants.max_kappa, rho);
     let layer = layers[hit.w];
-    hits[place] = Hit(rho, bitcast<real>(hit.y), bitcast<real>(hit.z), bend, quotient(real(1.0), rho),
-        layer.resolution, layer.disk, hit.w);
+    hits[place].place = vec4<real>(rho, bitcast<real>(hit.y), bitcast<real>(hit.z), bend);
+    let inverse_rho = quotient(real(1.0), rho);
+    hits[place].sensor = vec4<real>(inverse_rho, layer.resolution, layer.disk, real(hit.w));
     numbers[place] = id.x;
 }

@@ -67,7 +67,13 @@ struct Layer {
     padding_c: u32,
 }
 
-// A hit, in the order of layers and cells.
+// A hit as it lies in memory, in the order of layers and cells.
+struct StoredHit {
+    place: vec4<real>,  // rho, phi, z, bend_of
+    sensor: vec4<real>, // 1 / rho, resolution, 1 on a disk, number of the layer
+}
+
+// A hit.
 struct Hit {
     rho: real,
     phi: real,
@@ -108,6 +114,12 @@ struct Constants {
     scattering2: real,
     width2: real,
     layers: u32, // of pixels
+}
+
+fn hit_of(stored: StoredHit) -> Hit {
+    let place = stored.place;
+    let sensor = stored.sensor;
+    return Hit(place.x, place.y, place.z, place.w, sensor.x, sensor.y, sensor.z, u32(sensor.w));
 }
 
 // The azimuth that the softest track turns up to rho, with an impact parameter.

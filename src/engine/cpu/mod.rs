@@ -1,6 +1,16 @@
 //! The CPU engine: the four stages, parallel over RoIs and, in a large
 //! one, over groups of slices. Each stage does in vectors what `engine/twin` does in scalars.
 
+/// Computes a step of a search within a span of its name, for `zfinder bench --timeline`. The crate
+/// for spans comes with the feature `gpu`.
+macro_rules! step {
+    ($name:literal, $work:expr $(,)?) => {{
+        #[cfg(feature = "gpu")]
+        let _span = tracing::trace_span!($name).entered();
+        $work
+    }};
+}
+
 pub(crate) mod find_peaks;
 pub(crate) mod find_z;
 pub(crate) mod lanes;
@@ -38,6 +48,7 @@ use crate::engine::plan::{PackSummary, RoiPlan, Search};
 use crate::engine::real::Real;
 use crate::engine::records::Peak;
 use crate::engine::tracklets::answer::TrackletAnswer;
+use crate::engine::tracklets::roi_hits::RoiHits;
 use crate::engine::tracklets::search::TrackletSearch;
 use crate::engine::tracklets::z_ranges::ZRanges;
 use crate::engine::vertices::VertexBuilder;
@@ -50,16 +61,6 @@ use crate::spacepoint::RoiView;
 use crate::thesis::Accumulate;
 use crate::tracklet::TrackletHits;
 use crate::vertex::Vertex;
-
-/// Computes a step of a search within a span of its name, for `zfinder bench --timeline`. The crate
-/// for spans comes with the feature `gpu`.
-macro_rules! step {
-    ($name:literal, $work:expr $(,)?) => {{
-        #[cfg(feature = "gpu")]
-        let _span = tracing::trace_span!($name).entered();
-        $work
-    }};
-}
 
 pub(crate) struct CpuEngine {
     search: Search,
@@ -416,15 +417,11 @@ impl CpuEngine {
         let config = &self.search.config;
         answer.clear();
         let z_ranges = self.z_ranges(plan, vertices.iter().map(|vertex| vertex.z_mm));
+        let hits = RoiHits::new(tracklets, &self.search, plan, roi);
         match chains {
-            #[cfg(feature = "gpu")]
-            Some(chains) => {
-                let hit = |number| tracklets.pixel_hit(&self.search, plan, roi.spacepoint(number as usize));
-                buffers.fit_chains(tracklets, hit, chains, z_ranges.hull());
-            }
-            _ => {
-                step!("hits", buffers.hits.fill(tracklets, &self.search, plan, roi));
-                if buffers.find(tracklets, &z_ranges) {
+            Some(chains) => buffers.fit_chains(&hits, chains, z_ranges.hull()),
+            None => {
+                if buffers.find(&hits, &z_ranges) {
                     return true;
                 }
             }

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use kernel_host::{Waiting, block_on};
+use tracing::trace_span;
 
 use crate::batch_view::BatchView;
 use crate::engine::cpu::CpuEngine;
@@ -14,6 +15,7 @@ use crate::engine::gpu::GpuEngine;
 use crate::engine::gpu::tracklets::{FoundChains, InFlight, PackedHits, Submitted};
 use crate::engine::gpus::Gpus;
 use crate::engine::threads::in_threads;
+use crate::engine::tracklets::roi_hits::RoiHits;
 use crate::error::Result;
 use crate::results::Results;
 
@@ -129,7 +131,8 @@ impl Gpus {
         let (Some(tracklets), mut part) = (host.tracklets(), PackedHits::default()) else { return Ok(Vec::new()) };
         for roi in 0..batch.len() {
             let Some((plan, z_ranges)) = host.plan_tracklets(batch.roi(roi), found.roi(roi))? else { continue };
-            if !device.pack(&mut part, tracklets, host.search(), (&plan, &z_ranges), batch.roi(roi)) {
+            let hits = RoiHits::new(tracklets, host.search(), &plan, batch.roi(roi));
+            if !device.pack(&mut part, &hits, &z_ranges) {
                 break;
             }
         }
@@ -219,6 +222,7 @@ impl Job<'_> {
             self.end(1, |state| state.ready.extend(part.map(|roi| (roi, None))));
             return Ok(());
         };
+        let _span = trace_span!("pack hits").entered();
         let (mut packed, mut rois) = (PackedHits::default(), Vec::new());
         let mut ready = Vec::new();
         let mut left = part.end..part.end;
@@ -228,8 +232,8 @@ impl Job<'_> {
                 ready.push((roi, Some(FoundChains::default())));
                 continue;
             };
-            let search = self.host.search();
-            if !device.pack(&mut packed, tracklets, search, (&plan, &z_ranges), view) {
+            let hits = RoiHits::new(tracklets, self.host.search(), &plan, view);
+            if !device.pack(&mut packed, &hits, &z_ranges) {
                 left.start = roi;
                 break;
             }
@@ -259,7 +263,8 @@ impl Job<'_> {
     /// Waits for a part, whose RoIs are ready then.
     fn collect(&self, engine: usize, rois: Vec<usize>, in_flight: InFlight) -> Result<()> {
         let Some(device) = self.engines[engine].tracklets() else { return Ok(()) };
-        let found = block_on(device.collect(in_flight, Waiting::Blocking))?;
+        let found =
+            trace_span!("chains on the device").in_scope(|| block_on(device.collect(in_flight, Waiting::Blocking)))?;
         self.end(1, |state| state.ready.extend(rois.into_iter().zip(found)));
         Ok(())
     }

@@ -8,6 +8,7 @@ pub(crate) mod fit;
 mod lanes;
 mod mixture;
 mod places;
+pub(crate) mod roi_hits;
 pub(crate) mod search;
 #[cfg(test)]
 pub(crate) mod toy;

@@ -2,8 +2,6 @@
 
 use crate::config::Config;
 use crate::detector::{Detector, Sensor};
-use crate::engine::plan::{RoiPlan, Search};
-use crate::spacepoint::Spacepoint;
 
 /// Constants of a pixel layer.
 #[derive(Clone, Debug)]
@@ -66,14 +64,6 @@ impl TrackletSearch {
         };
         let layers = detector.layers().iter().enumerate().map(layer).collect();
         Self { config: config.clone(), layers }
-    }
-
-    /// Returns a valid spacepoint of a pixel layer within the RoI's window, about the beam.
-    pub(crate) fn pixel_hit(&self, search: &Search, plan: &RoiPlan, s: Spacepoint) -> Option<FitHit> {
-        let (rho, phi) = search.about_beam(s.rho, s.phi, s.z, s.layer)?;
-        let takes = search.layer_mask.takes(s.layer) && plan.holds(phi);
-        let layer = self.layers[s.layer as usize].as_ref().filter(|_| takes)?;
-        Some(FitHit { rho, phi, z: s.z, is_disk: layer.is_disk, resolution: layer.resolution })
     }
 
     /// 0.0003 B \[GeV/mm\]: pT times |kappa|.

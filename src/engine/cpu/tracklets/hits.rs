@@ -4,10 +4,9 @@ use std::f64::consts::{PI, TAU};
 use std::ops::Range;
 
 use crate::engine::cpu::lanes::MOST_LANES;
-use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
-use crate::engine::tracklets::search::{FitHit, TrackletSearch};
-use crate::spacepoint::RoiView;
+use crate::engine::tracklets::roi_hits::RoiHits;
+use crate::engine::tracklets::search::PixelLayer;
 
 /// Cells of azimuth of a layer.
 const CELLS: usize = 512;
@@ -22,19 +21,17 @@ pub(crate) struct PixelHits<R> {
     pub(super) bend: Vec<R>,
     /// The numbers of each hit side by side, for those that are looked up one by one.
     pub(super) records: Vec<HitRecord<R>>,
-    /// In f64.
-    pub(crate) exact: Vec<FitHit>,
     /// Numbers of the spacepoints in the event.
     pub(crate) numbers: Vec<u32>,
     /// Where each cell of each layer begins, and where the last one ends.
     begins: Vec<u32>,
     /// The least and the largest rho of each layer.
     extents: Vec<[R; 2]>,
-    unsorted: Vec<(u32, FitHit, u32)>,
+    unsorted: Vec<Unsorted<R>>,
 }
 
 /// The numbers of a hit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HitRecord<R> {
     pub(super) rho: R,
     pub(super) inverse_rho: R,
@@ -45,67 +42,62 @@ pub(super) struct HitRecord<R> {
     pub(super) disk: R,
 }
 
-impl<R: Real> HitRecord<R> {
-    fn new(hit: &FitHit) -> Self {
-        let number = R::from_f64;
-        let rho = number(hit.rho);
-        Self {
-            rho,
-            inverse_rho: number(1.0) / rho,
-            phi: number(hit.phi),
-            z: number(hit.z),
-            resolution: number(hit.resolution),
-            disk: number(f64::from(u8::from(hit.is_disk))),
-        }
-    }
+/// A hit that has no place yet.
+#[derive(Clone, Copy, Debug)]
+struct Unsorted<R> {
+    cell: u32,
+    number: u32,
+    rho: R,
+    phi: R,
+    z: R,
 }
 
 impl<R: Real> PixelHits<R> {
-    /// Takes the valid spacepoints of pixel layers within the RoI's window.
-    pub(crate) fn fill(&mut self, tracklets: &TrackletSearch, search: &Search, plan: &RoiPlan, roi: RoiView<'_>) {
-        let layers = tracklets.layers.len();
+    /// Takes the hits of an RoI.
+    pub(crate) fn fill(&mut self, hits: &RoiHits<'_>) {
+        let number = R::from_f64;
+        let layers = &hits.tracklets.layers;
         self.unsorted.clear();
         self.begins.clear();
-        self.begins.resize(layers * CELLS + 1, 0);
+        self.begins.resize(layers.len() * CELLS + 1, 0);
         self.extents.clear();
-        self.extents.resize(layers, [f64::INFINITY, f64::NEG_INFINITY].map(R::from_f64));
-        for (number, s) in (0..).zip(roi.spacepoints()) {
-            let Some(hit) = tracklets.pixel_hit(search, plan, s) else { continue };
-            let cell = s.layer as usize * CELLS + cell(R::from_f64(hit.phi).to_f64());
+        self.extents.resize(layers.len(), [f64::INFINITY, f64::NEG_INFINITY].map(number));
+        hits.for_each(|of, layer, place| {
+            let [rho, phi, z] = place.map(number);
+            let cell = layer as usize * CELLS + cell(phi.to_f64());
             self.begins[cell] += 1;
-            self.unsorted.push((cell as u32, hit, number));
-            let [least, largest] = &mut self.extents[s.layer as usize];
-            let rho = R::from_f64(hit.rho);
+            self.unsorted.push(Unsorted { cell: cell as u32, number: of, rho, phi, z });
+            let [least, largest] = &mut self.extents[layer as usize];
             (*least, *largest) = (smaller(rho, *least), larger(rho, *largest));
-        }
+        });
         let mut total = 0;
         for begin in &mut self.begins {
             total += *begin;
             *begin = total;
         }
         let count = self.unsorted.len();
-        self.exact.resize(count, FitHit::default());
+        let columns = [&mut self.rho, &mut self.phi, &mut self.z, &mut self.bend];
+        columns.into_iter().for_each(|column| column.resize(count + MOST_LANES, number(1.0)));
+        self.records.resize(count, HitRecord::default());
         self.numbers.resize(count, 0);
+        let max_kappa = number(hits.tracklets.max_kappa());
+        let of_layers: Vec<[R; 2]> = layers
+            .iter()
+            .map(|layer| {
+                let of = |layer: &PixelLayer| [layer.resolution, f64::from(u8::from(layer.is_disk))].map(number);
+                layer.as_ref().map(of).unwrap_or_default()
+            })
+            .collect();
         // From each cell's end, so that its beginning is left; backwards, so that the order of the
         // event stays.
-        for &(cell, hit, number) in self.unsorted.iter().rev() {
+        for &Unsorted { cell, number: of, rho, phi, z } in self.unsorted.iter().rev() {
             let begin = &mut self.begins[cell as usize];
             *begin -= 1;
-            (self.exact[*begin as usize], self.numbers[*begin as usize]) = (hit, number);
-        }
-        self.records.clear();
-        self.records.extend(self.exact.iter().map(HitRecord::new));
-        let max_kappa = R::from_f64(tracklets.max_kappa());
-        let columns = [&mut self.rho, &mut self.phi, &mut self.z, &mut self.bend];
-        columns.into_iter().for_each(Vec::clear);
-        for hit in &self.records {
-            self.rho.push(hit.rho);
-            self.phi.push(hit.phi);
-            self.z.push(hit.z);
-            self.bend.push(bend_of(max_kappa, hit.rho));
-        }
-        for column in [&mut self.rho, &mut self.phi, &mut self.z, &mut self.bend] {
-            column.resize(count + MOST_LANES, R::from_f64(1.0));
+            let (place, [resolution, disk]) = (*begin as usize, of_layers[cell as usize / CELLS]);
+            self.records[place] = HitRecord { rho, inverse_rho: number(1.0) / rho, phi, z, resolution, disk };
+            self.numbers[place] = of;
+            (self.rho[place], self.phi[place], self.z[place]) = (rho, phi, z);
+            self.bend[place] = bend_of(max_kappa, rho);
         }
     }
 

@@ -13,14 +13,20 @@ use crate::engine::cpu::tracklets::chains::Chains;
 use crate::engine::cpu::tracklets::hits::PixelHits;
 use crate::engine::cpu::tracklets::triplets::Triplets;
 use crate::engine::tracklets::answer::Found;
-#[cfg(feature = "gpu")]
-use crate::engine::tracklets::search::FitHit;
-use crate::engine::tracklets::search::TrackletSearch;
+use crate::engine::tracklets::roi_hits::RoiHits;
+use crate::engine::tracklets::search::{FitHit, TrackletSearch};
 use crate::engine::tracklets::vertices::VertexBuffers;
 use crate::engine::tracklets::z_ranges::ZRanges;
-#[cfg(feature = "gpu")]
-use crate::tracklet::TrackletHits;
-use crate::tracklet::{Tracklet, TrackletVertex};
+use crate::tracklet::{Tracklet, TrackletHits, TrackletVertex};
+
+/// The hits of all chains.
+#[derive(Debug, Default)]
+struct OfChains {
+    hits: Vec<FitHit>,
+    numbers: Vec<u32>,
+    /// Chains: places in `hits`.
+    places: Vec<TrackletHits>,
+}
 
 /// Memory of the search in one event, and its answer.
 #[derive(Debug, Default)]
@@ -30,22 +36,26 @@ pub(crate) struct TrackletBuffers<R> {
     chains: Chains<R>,
     /// The longest one first.
     pub(crate) tracklets: Vec<Tracklet>,
-    /// Chains of another engine: places in `hits`.
-    #[cfg(feature = "gpu")]
-    places: Vec<TrackletHits>,
+    /// Of chains, numbers of the RoI's spacepoints.
+    numbers: Vec<TrackletHits>,
+    of_chains: OfChains,
     vertex_buffers: VertexBuffers,
     /// Ascending in z.
     pub(crate) vertices: Vec<TrackletVertex>,
 }
 
 impl<R: Lanes> TrackletBuffers<R> {
-    /// Finds the tracklets of the hits and their vertices. Returns whether there are too many.
-    pub(crate) fn find(&mut self, search: &TrackletSearch, z_ranges: &ZRanges) -> bool {
-        if self.find_chains(search, z_ranges) {
+    /// Finds the tracklets of an RoI and their vertices. Returns whether there are too many.
+    pub(crate) fn find(&mut self, hits: &RoiHits<'_>, z_ranges: &ZRanges) -> bool {
+        step!("hits", self.hits.fill(hits));
+        if self.find_chains(hits.tracklets, z_ranges) {
             return true;
         }
-        self.fit(search);
-        self.find_vertices(search, z_ranges.hull());
+        let mut numbers = std::mem::take(&mut self.numbers);
+        numbers.clear();
+        numbers.extend(self.chains());
+        self.fit_chains(hits, &numbers, z_ranges.hull());
+        self.numbers = numbers;
         false
     }
 
@@ -55,11 +65,10 @@ impl<R: Lanes> TrackletBuffers<R> {
 
     /// Finds the chains. Returns whether there are too many.
     pub(crate) fn find_chains(&mut self, search: &TrackletSearch, z_ranges: &ZRanges) -> bool {
-        self.find_triplets(search, z_ranges) || self.build_chains()
+        step!("triplets", self.find_triplets(search, z_ranges)) || step!("chains", self.build_chains())
     }
 
-    /// The chains, the best one first: numbers of the event's spacepoints.
-    #[cfg(all(test, feature = "gpu"))]
+    /// The chains, the best one first: numbers of the RoI's spacepoints.
     pub(crate) fn chains(&self) -> impl Iterator<Item = TrackletHits> {
         let number = |&hit: &u32| self.hits.numbers[hit as usize];
         self.chains.kept.iter().map(move |chain| chain.hits.as_slice().iter().map(number).collect())
@@ -73,37 +82,28 @@ impl<R: Lanes> TrackletBuffers<R> {
         self.chains.fill(&self.hits, &self.triplets)
     }
 
-    fn find_vertices(&mut self, search: &TrackletSearch, z_range: [f64; 2]) {
-        search.find_vertices(z_range, &mut self.tracklets, &mut self.vertex_buffers, &mut self.vertices);
+    /// Finds the tracklets and vertices of chains, the best one first: numbers of the RoI's
+    /// spacepoints.
+    pub(crate) fn fit_chains(&mut self, hits: &RoiHits<'_>, chains: &[TrackletHits], z_range: [f64; 2]) {
+        step!("fits", self.fit(hits, chains));
+        step!("vertices", self.find_vertices(hits.tracklets, z_range));
     }
 
-    /// Finds the tracklets and vertices of chains that another engine found, the best one first:
-    /// numbers of the RoI's spacepoints.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn fit_chains(
-        &mut self,
-        search: &TrackletSearch,
-        hit: impl Fn(u32) -> Option<FitHit>,
-        chains: &[TrackletHits],
-        z_range: [f64; 2],
-    ) {
-        let Self { hits: PixelHits { exact, numbers, .. }, places, tracklets, .. } = self;
-        exact.clear();
+    fn fit(&mut self, hits: &RoiHits<'_>, chains: &[TrackletHits]) {
+        let Self { of_chains: OfChains { hits: of_hits, numbers, places }, tracklets, .. } = self;
+        of_hits.clear();
         numbers.clear();
         places.clear();
         for chain in chains {
-            places.push((numbers.len() as u32..).take(chain.len()).collect::<TrackletHits>());
+            places.push((numbers.len() as u32..).take(chain.len()).collect());
             numbers.extend_from_slice(chain.as_slice());
-            exact.extend(chain.as_slice().iter().map(|&number| hit(number).unwrap_or_default()));
+            of_hits.extend(chain.as_slice().iter().map(|&number| hits.fit_hit(number)));
         }
         tracklets.clear();
-        search.fit(exact, numbers, places.iter(), tracklets);
-        self.find_vertices(search, z_range);
+        hits.tracklets.fit(of_hits, numbers, places.iter(), tracklets);
     }
 
-    fn fit(&mut self, search: &TrackletSearch) {
-        let Self { hits, chains, tracklets, .. } = self;
-        tracklets.clear();
-        search.fit(&hits.exact, &hits.numbers, chains.kept.iter().map(|chain| &chain.hits), tracklets);
+    fn find_vertices(&mut self, search: &TrackletSearch, z_range: [f64; 2]) {
+        search.find_vertices(z_range, &mut self.tracklets, &mut self.vertex_buffers, &mut self.vertices);
     }
 }

@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::cpu::tracklets::TrackletBuffers;
 use crate::engine::plan::Search;
+use crate::engine::tracklets::roi_hits::RoiHits;
 use crate::engine::tracklets::search::TrackletSearch;
 use crate::engine::tracklets::z_ranges::ZRanges;
 use crate::error::Result;
@@ -43,13 +44,15 @@ impl TrackletSteps {
         let Self { tracklets, search, buffers } = self;
         let mut start = Instant::now();
         let mut time = || std::mem::replace(&mut start, Instant::now()).elapsed().as_secs_f64();
-        buffers.hits.fill(tracklets, search, &plan, roi);
+        let roi_hits = RoiHits::new(tracklets, search, &plan, roi);
+        buffers.hits.fill(&roi_hits);
         let hits = time();
         buffers.find_triplets(tracklets, &ZRanges::one(z_range));
         let triplets = time();
         buffers.build_chains();
         let chains = time();
-        buffers.fit(tracklets);
+        let numbers: Vec<_> = buffers.chains().collect();
+        buffers.fit(&roi_hits, &numbers);
         let fits = time();
         buffers.find_vertices(tracklets, z_range);
         Ok([hits, triplets, chains, fits, time()])

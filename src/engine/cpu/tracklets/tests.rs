@@ -32,8 +32,8 @@ impl Both {
         let mut wanted = self.reference.find((&roi).into());
         let vertices = self.reference.find_vertices(&mut wanted.tracklets);
         let plan = self.search.plan((&roi).into()).expect("a range");
-        buffers.hits.fill(&self.tracklets, &self.search, &plan, (&roi).into());
-        assert!(!buffers.find(&self.tracklets, &ZRanges::one(plan.z_range())), "{what}");
+        let hits = RoiHits::new(&self.tracklets, &self.search, &plan, (&roi).into());
+        assert!(!buffers.find(&hits, &ZRanges::one(plan.z_range())), "{what}");
         assert_eq!(buffers.hits.len(), wanted.hits, "{what}");
         assert_eq!(buffers.triplets.doublets, wanted.doublets, "{what}");
         assert_eq!(buffers.triplets.all.len(), wanted.triplets, "{what}");
@@ -69,8 +69,7 @@ impl Both {
             assert!(is_near, "{what}: {found:?} and {wanted:?}");
         }
         let mut single = TrackletBuffers::<f32>::default();
-        single.hits.fill(&self.tracklets, &self.search, &plan, (&roi).into());
-        single.find(&self.tracklets, &ZRanges::one(plan.z_range()));
+        single.find(&hits, &ZRanges::one(plan.z_range()));
         let is_same = |t: &&Tracklet| buffers.tracklets.iter().any(|double| double.hits == t.hits);
         let same = single.tracklets.iter().filter(is_same).count();
         let count = buffers.tracklets.len();

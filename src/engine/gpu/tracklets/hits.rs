@@ -4,10 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::detector::MAX_LAYERS;
 use crate::engine::gpu::tracklets::records::{CHAIN_BYTES, Counts, DOUBLET_BYTES, Event, HIT_BYTES};
-use crate::engine::plan::{RoiPlan, Search};
-use crate::engine::tracklets::search::TrackletSearch;
+use crate::engine::tracklets::roi_hits::RoiHits;
 use crate::engine::tracklets::z_ranges::ZRanges;
-use crate::spacepoint::RoiView;
 
 /// Cells of azimuth of a layer, in `shaders/tracklets/types.wgsl`.
 const CELLS: usize = 512;
@@ -56,25 +54,17 @@ pub(crate) struct PackedHits {
 
 impl PackedHits {
     /// Packs an event behind the others. Its lists get no room yet.
-    pub(super) fn push(
-        &mut self,
-        tracklets: &TrackletSearch,
-        pixel_layers: &[Option<u32>],
-        search: &Search,
-        (plan, z_ranges): (&RoiPlan, &ZRanges),
-        roi: RoiView<'_>,
-    ) {
+    pub(super) fn push(&mut self, hits: &RoiHits<'_>, pixel_layers: &[u32], z_ranges: &ZRanges) {
         let first = self.hits.len();
         let mut extents = [[f32::INFINITY, f32::NEG_INFINITY]; MAX_LAYERS];
-        for (number, s) in (0..).zip(roi.spacepoints()) {
-            let Some(hit) = tracklets.pixel_hit(search, plan, s) else { continue };
-            let Some(layer) = pixel_layers[s.layer as usize] else { continue };
-            let [rho, phi, z] = [hit.rho, hit.phi, hit.z].map(|number| number as f32);
+        hits.for_each(|number, layer, place| {
+            let layer = pixel_layers[layer as usize];
+            let [rho, phi, z] = place.map(|number| number as f32);
             let [least, largest] = &mut extents[layer as usize];
             (*least, *largest) = (least.min(rho), largest.max(rho));
             self.hits.push([rho.to_bits(), phi.to_bits(), z.to_bits(), layer]);
             self.numbers.push(number);
-        }
+        });
         let mut ranges = [[0.0; 2]; ZRanges::MOST];
         for (to, range) in ranges.iter_mut().zip(z_ranges.as_slice()) {
             *to = range.map(|z| z as f32);
@@ -115,27 +105,22 @@ impl PackedHits {
     }
 }
 
-/// How long lists become: the part of all pairs of an event's hits that they hold, at most so far.
-#[derive(Debug)]
-pub(super) struct Densities(Mutex<[f64; 3]>);
+/// How long lists become: the part of all pairs of an event's hits that they hold, at most so far,
+/// for events with 1, 2 to 3, 4 to 7, ... hits.
+#[derive(Debug, Default)]
+pub(super) struct Densities(Mutex<[[f64; 3]; 32]>);
 
 /// Doublets, outer hits and triplets, before an event was seen: half more than the detector
 /// `generic` has.
-const FIRST_DENSITIES: [f64; 3] = [5e-4, 5e-4, 2e-4];
+const FIRST_DENSITIES: [f64; 3] = [5e-4, 3e-4, 3e-4];
 /// Room beyond the longest lists so far, and for small events.
 const MARGIN: f64 = 1.3;
 const SMALL: f64 = 256.0;
 
-impl Default for Densities {
-    fn default() -> Self {
-        Self(Mutex::new([0.0; 3]))
-    }
-}
-
 impl Densities {
     /// Elements of an event with so many hits.
     pub(super) fn needs(&self, hits: usize, pixel_layers: usize) -> Needs {
-        let seen = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner)[size_class(hits)];
         let number = hits as f64;
         let room = |i: usize| {
             let density = if seen[i] > 0.0 { MARGIN * seen[i] } else { FIRST_DENSITIES[i] };
@@ -155,8 +140,12 @@ impl Densities {
     pub(super) fn learn(&self, hits: usize, counts: &Counts) {
         let pairs = (hits as f64 * hits as f64).max(1.0);
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (seen, count) in seen.iter_mut().zip([counts.doublets, counts.outers, counts.triplets]) {
+        for (seen, count) in seen[size_class(hits)].iter_mut().zip([counts.doublets, counts.outers, counts.triplets]) {
             *seen = seen.max((f64::from(count) - 2.0 * hits as f64) / pairs);
         }
     }
+}
+
+fn size_class(hits: usize) -> usize {
+    hits.max(1).ilog2().min(31) as usize
 }

@@ -32,7 +32,7 @@ impl Kernels {
         let limits = gpu.limits();
         let choosing =
             limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x).min(MOST_CHOOSING);
-        let choosing = [("WORKGROUP_SIZE", f64::from(choosing))];
+        let choosing = [("CHOOSING", f64::from(choosing))];
         let descriptor = |(source, name)| {
             let constants = if name == "choose_chains" { &choosing } else { &rounding };
             KernelDescriptor { source, entry_points: &[], constants, checks }

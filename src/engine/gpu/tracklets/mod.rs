@@ -19,20 +19,23 @@ use self::workspace::{SearchBuffers, Workspace};
 use crate::detector::MAX_LAYERS;
 use crate::engine::gpu::capacity::is_out_of_memory;
 use crate::engine::gpu::shaders::Rounding;
-use crate::engine::plan::{RoiPlan, Search};
+use crate::engine::plan::Search;
+use crate::engine::tracklets::roi_hits::RoiHits;
 use crate::engine::tracklets::search::{SCATTERING_GEV, TrackletSearch};
 use crate::engine::tracklets::z_ranges::ZRanges;
 use crate::error::Result;
-use crate::spacepoint::RoiView;
 use crate::tracklet::TrackletHits;
+
+/// Rounds of the choice among chains that all threads of a device take. Few chains are left then.
+const ROUNDS: usize = 4;
 
 /// The search for chains on one device, in f32.
 pub(crate) struct GpuTracklets {
     gpu: Gpu,
     kernels: Kernels,
     buffers: SearchBuffers,
-    /// The number among pixel layers of each layer.
-    pixel_layers: Vec<Option<u32>>,
+    /// The number among pixel layers of each layer; 0 for others.
+    pixel_layers: Vec<u32>,
     layer_count: usize,
     densities: Densities,
     workspaces: Pool<Workspace>,
@@ -117,7 +120,7 @@ impl GpuTracklets {
             kernels: Kernels::build(&gpu, rounding, checks)?,
             gpu,
             buffers,
-            pixel_layers,
+            pixel_layers: pixel_layers.into_iter().map(Option::unwrap_or_default).collect(),
             layer_count: layer_count as usize,
             densities: Densities::default(),
             workspaces: Pool::default(),
@@ -126,16 +129,9 @@ impl GpuTracklets {
     }
 
     /// Packs an event behind those of a part. Returns whether the part has room for it.
-    pub(crate) fn pack(
-        &self,
-        part: &mut PackedHits,
-        tracklets: &TrackletSearch,
-        search: &Search,
-        plan: (&RoiPlan, &ZRanges),
-        roi: RoiView<'_>,
-    ) -> bool {
+    pub(crate) fn pack(&self, part: &mut PackedHits, hits: &RoiHits<'_>, z_ranges: &ZRanges) -> bool {
         let first = part.hits.len();
-        part.push(tracklets, &self.pixel_layers, search, plan, roi);
+        part.push(hits, &self.pixel_layers, z_ranges);
         let needs = self.densities.needs(part.hits.len() - first, self.layer_count);
         if part.events.len() > 1 && part.needs.and(needs).most_bytes() > self.most_bytes {
             part.pop();
@@ -150,7 +146,7 @@ impl GpuTracklets {
         let most_groups = self.gpu.limits().max_compute_workgroups_per_dimension;
         if part.events.is_empty()
             || part.needs.most_bytes() > self.most_bytes
-            || self.grids(&part).iter().flatten().any(|&groups| groups > most_groups)
+            || self.steps(&part).iter().any(|(_, _, grid)| grid.iter().any(|&groups| groups > most_groups))
         {
             return Ok(Submitted::TooLarge);
         }
@@ -176,13 +172,13 @@ impl GpuTracklets {
         mut timer: Option<&mut Timer>,
     ) -> Result<()> {
         workspace.begin(encoder, part)?;
-        let steps: Vec<_> = self.steps().into_iter().zip(self.grids(part)).collect();
+        let steps = self.steps(part);
         for steps in steps.chunks(if timer.is_some() { 1 } else { steps.len() }) {
-            let timestamp_writes = timer.as_mut().and_then(|timer| timer.pass(steps[0].0.1));
+            let timestamp_writes = timer.as_mut().and_then(|timer| timer.pass(steps[0].1));
             let descriptor = wgpu::ComputePassDescriptor { label: Some("tracklets"), timestamp_writes };
             let pass = &mut encoder.begin_compute_pass(&descriptor);
-            for &(step, [x, y]) in steps {
-                workspace.dispatch(&self.gpu, pass, &self.buffers, step, [x, y, 1])?;
+            for &(kernel, entry_point, [x, y]) in steps {
+                workspace.dispatch(&self.gpu, pass, &self.buffers, (kernel, entry_point), [x, y, 1])?;
             }
         }
         workspace.end(encoder, part)
@@ -191,7 +187,7 @@ impl GpuTracklets {
     /// Returns the seconds an event that each step takes by the device's own clock.
     #[cfg(any(test, feature = "internals"))]
     pub(crate) fn time(&self, part: &PackedHits, rounds: usize) -> Result<Vec<(String, f64)>> {
-        let Some(mut timer) = Timer::new(&self.gpu, self.steps().len()) else { return Ok(Vec::new()) };
+        let Some(mut timer) = Timer::new(&self.gpu, self.steps(part).len()) else { return Ok(Vec::new()) };
         let mut workspace = self.workspaces.take(|| Workspace::new(&self.gpu));
         let rounds = timer.rounds(&self.gpu, rounds, |encoder, timer| {
             workspace.fill(&self.gpu, part)?;
@@ -199,41 +195,43 @@ impl GpuTracklets {
         })?;
         let events = part.events.len().max(1) as f64;
         let last = rounds.into_iter().next_back().unwrap_or_default();
-        Ok(last.into_iter().map(|(name, time)| (name, time.as_secs_f64() / events)).collect())
+        let mut steps: Vec<(String, f64)> = Vec::new();
+        for (name, time) in last {
+            let seconds = time.as_secs_f64() / events;
+            match steps.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, sum)) => *sum += seconds,
+                None => steps.push((name, seconds)),
+            }
+        }
+        Ok(steps)
     }
 
-    /// Kernels and entry points, in order.
-    fn steps(&self) -> [(&Kernel, &'static str); 7] {
+    /// Kernels and entry points in order, with their numbers of workgroups.
+    fn steps(&self, part: &PackedHits) -> Vec<(&Kernel, &'static str, [u32; 2])> {
         let kernels = &self.kernels;
-        [
-            (&kernels.sort_hits, "count_hits"),
-            (&kernels.sort_hits, "scan_cells"),
-            (&kernels.sort_hits, "place_hits"),
-            (&kernels.find_doublets, "find_doublets"),
-            (&kernels.find_triplets, "find_triplets"),
-            (&kernels.build_chains, "build_chains"),
-            (&kernels.choose_chains, "choose_chains"),
-        ]
-    }
-
-    /// Workgroups of each step.
-    fn grids(&self, part: &PackedHits) -> [[u32; 2]; 7] {
         let events = part.events.len() as u32;
         let most = |count: fn(&Event) -> u32| part.events.iter().map(count).max().unwrap_or(0).max(1);
-        let counts = [
-            Some(most(|event| event.hit_count)),
-            None,
-            Some(most(|event| event.hit_count)),
-            Some(most(|event| event.hit_count)),
-            Some(most(|event| event.doublet_capacity)),
-            Some(most(|event| event.triplet_capacity)),
-            None,
+        let each = |kernel: &'_ Kernel, entry_point, count: u32| {
+            [count.div_ceil(kernel.workgroup_size(entry_point)[0]), events]
+        };
+        let (hits, doublets) = (most(|event| event.hit_count), most(|event| event.doublet_capacity));
+        let triplets = most(|event| event.triplet_capacity);
+        let mut steps = vec![
+            (&kernels.sort_hits, "count_hits", each(&kernels.sort_hits, "count_hits", hits)),
+            (&kernels.sort_hits, "scan_cells", [events, 1]),
+            (&kernels.sort_hits, "place_hits", each(&kernels.sort_hits, "place_hits", hits)),
+            (&kernels.find_doublets, "find_doublets", each(&kernels.find_doublets, "find_doublets", hits)),
+            (&kernels.find_triplets, "find_triplets", each(&kernels.find_triplets, "find_triplets", doublets)),
+            (&kernels.build_chains, "build_chains", each(&kernels.build_chains, "build_chains", triplets)),
         ];
-        let steps = self.steps();
-        std::array::from_fn(|i| match counts[i] {
-            Some(count) => [count.div_ceil(steps[i].0.workgroup_size(steps[i].1)[0]), events],
-            None => [events, 1],
-        })
+        for round in 0..ROUNDS {
+            // Nothing is to be dropped before the first one.
+            let names = &["drop_chains", "bid_for_hits", "own_hits", "keep_chains"][usize::from(round == 0)..];
+            let choose = &kernels.choose_chains;
+            steps.extend(names.iter().map(|name| (choose, *name, each(choose, name, triplets))));
+        }
+        steps.push((&kernels.choose_chains, "choose_rest", [events, 1]));
+        steps
     }
 
     /// Waits for a part. Returns the chains of each of its events; none for an event that the host

@@ -156,7 +156,7 @@ mod tests {
         check("Counts", size_of::<Counts>());
         check("Layer", size_of::<Layer>());
         check("Constants", size_of::<Constants>());
-        check("Hit", HIT_BYTES);
+        check("StoredHit", HIT_BYTES);
         check("Doublet", DOUBLET_BYTES);
         check("Triplet", TRIPLET_BYTES);
         check("Chain", CHAIN_BYTES);

@@ -30,7 +30,8 @@ impl Both {
         let mut part = PackedHits::default();
         for roi in events {
             let plan = self.search.plan(roi.into()).expect("a range");
-            assert!(self.device.pack(&mut part, &self.tracklets, &self.search, (&plan, z_ranges), roi.into()));
+            let hits = RoiHits::new(&self.tracklets, &self.search, &plan, roi.into());
+            assert!(self.device.pack(&mut part, &hits, z_ranges));
         }
         match pollster::block_on(self.device.submit(part, Waiting::Blocking, false)).expect("a device") {
             Submitted::InFlight(part) => {
@@ -45,7 +46,7 @@ impl Both {
     fn on_host(&self, roi: &Roi, z_ranges: &ZRanges) -> Vec<TrackletHits> {
         let plan = self.search.plan(roi.into()).expect("a range");
         let mut buffers = TrackletBuffers::<f32>::default();
-        buffers.hits.fill(&self.tracklets, &self.search, &plan, roi.into());
+        buffers.hits.fill(&RoiHits::new(&self.tracklets, &self.search, &plan, roi.into()));
         assert!(!buffers.find_chains(&self.tracklets, z_ranges));
         buffers.chains().collect()
     }
