@@ -374,3 +374,21 @@ fn gpus_answer_with_the_bits_of_the_cpu() {
         }
     }
 }
+
+/// Events that a GPU has no room for are searched by the host, and so is every event in f64.
+#[test]
+fn answers_do_not_depend_on_the_memory_of_a_gpu() {
+    let batch = events();
+    let builder =
+        |engine| ZFinder::builder(Detector::generic()).config(Config::preset(Preset::AllVertices)).engine(engine);
+    let found =
+        |builder: zfinder::ZFinderBuilder| builder.build().expect("a finder").find_batch(&batch).expect("found");
+    let wanted = found(builder(Engine::Cpu));
+    for (name, engine) in gpus() {
+        assert_eq!(found(builder(engine.clone()).most_buffer_bytes(1 << 20)), wanted, "{name}: small buffers");
+        if let Ok(finder) = builder(engine).precision(Precision::F64).build() {
+            let wanted = found(builder(Engine::Cpu).precision(Precision::F64));
+            assert_eq!(finder.find_batch(&batch).expect("found"), wanted, "{name}: f64");
+        }
+    }
+}

@@ -19,10 +19,11 @@ use crate::engine::tracklets::roi_hits::RoiHits;
 use crate::error::Result;
 use crate::results::Results;
 
-/// Parts that the devices have at once, for each device: some compute while one is fitted.
-const IN_FLIGHT: usize = 3;
-/// RoIs of a part: enough to occupy a device, which chooses the chains of an event in one
-/// workgroup.
+/// Parts that are packed, computed or read at once, for each device.
+const IN_FLIGHT: usize = 4;
+/// RoIs of the first part and of the largest one. Each part has twice the RoIs of the one before,
+/// because no thread has anything to fit before the first one is back.
+const FIRST_ROIS: usize = 8;
 const MOST_ROIS: usize = 64;
 /// Parts of a batch at least, so that the host fits one while the device has another.
 const LEAST_PARTS: usize = 4;
@@ -183,7 +184,8 @@ impl Job<'_> {
             if state.begun < most
                 && let Some(mut part) = state.unpacked.pop()
             {
-                let each = self.batch.len().div_ceil(LEAST_PARTS).clamp(1, MOST_ROIS);
+                let most = MOST_ROIS.min(FIRST_ROIS << state.next.min(8));
+                let each = self.batch.len().div_ceil(LEAST_PARTS).clamp(1, most);
                 state.put_back(part.start + each..part.end);
                 part.end = part.end.min(part.start + each);
                 let (engine, has_others) = (state.next % self.engines.len(), state.begun > 0);
@@ -223,7 +225,7 @@ impl Job<'_> {
             return Ok(());
         };
         let _span = trace_span!("pack hits").entered();
-        let (mut packed, mut rois) = (PackedHits::default(), Vec::new());
+        let (mut packed, mut rois) = (device.new_part(), Vec::new());
         let mut ready = Vec::new();
         let mut left = part.end..part.end;
         for roi in part {

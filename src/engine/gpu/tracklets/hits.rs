@@ -100,6 +100,15 @@ impl PackedHits {
         }
     }
 
+    /// Takes all events out, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        let Self { hits, numbers, events, needs } = self;
+        hits.clear();
+        numbers.clear();
+        events.clear();
+        *needs = Needs::default();
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.events.is_empty()
     }

@@ -8,6 +8,8 @@ mod records;
 mod tests;
 mod workspace;
 
+use std::sync::{Mutex, PoisonError};
+
 use kernel_host::wgpu::{self, BufferUsages};
 use kernel_host::{Buffer, Checks, Gpu, Kernel, Pool, Pooled, Reserved, Submission, Timer, Waiting};
 
@@ -39,6 +41,8 @@ pub(crate) struct GpuTracklets {
     layer_count: usize,
     densities: Densities,
     workspaces: Pool<Workspace>,
+    /// Parts that are done, with their memory.
+    parts: Mutex<Vec<PackedHits>>,
     /// Of any buffer.
     most_bytes: usize,
 }
@@ -124,8 +128,14 @@ impl GpuTracklets {
             layer_count: layer_count as usize,
             densities: Densities::default(),
             workspaces: Pool::default(),
+            parts: Mutex::default(),
             most_bytes: usize::try_from(most_bytes).unwrap_or(usize::MAX),
         })
+    }
+
+    /// Returns a part without events.
+    pub(crate) fn new_part(&self) -> PackedHits {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
     /// Packs an event behind those of a part. Returns whether the part has room for it.
@@ -237,7 +247,7 @@ impl GpuTracklets {
     /// Waits for a part. Returns the chains of each of its events; none for an event that the host
     /// has to search.
     pub(crate) async fn collect(&self, in_flight: InFlight, waiting: Waiting) -> Result<Vec<Option<FoundChains>>> {
-        let InFlight { workspace, submission, part } = in_flight;
+        let InFlight { workspace, submission, mut part } = in_flight;
         let len = part.events.len() + part.needs.kept;
         let chains = match waiting {
             Waiting::Blocking => {
@@ -247,6 +257,8 @@ impl GpuTracklets {
             Waiting::Async => self.decode(&part, &workspace.results.read_async(&self.gpu, &submission, len).await?),
         };
         workspace.give_back();
+        part.clear();
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner).push(part);
         Ok(chains)
     }
 
