@@ -74,8 +74,9 @@ const PEAK_PARTICLES: usize = 2;
 const PEAK_PT_GEV: f64 = 5.0;
 /// Pairs of other vertices move a peak by about this distance \[mm\].
 const PEAK_SPREAD_MM: f64 = 0.2;
-/// Tracklets for the vertex of a peak point this close to it \[mm\].
-const RANGE_MM: f64 = 2.0;
+/// Tracklets are searched this close to a peak. Tracks of neighbours, too, must claim their
+/// spacepoints: nearer ranges make more wrong tracklets \[mm\].
+const RANGE_MM: f64 = 20.0;
 
 impl TrackletAnswer {
     /// The ranges of z in which the vertices of peaks may lie, with their neighbours.
