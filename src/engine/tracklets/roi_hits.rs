@@ -60,7 +60,7 @@ impl<'a> RoiHits<'a> {
             if layer > 63 || self.layers >> layer & 1 == 0 {
                 continue;
             }
-            // Most spacepoints are as they should be.
+            // Valid, with phi from -pi to pi: most spacepoints.
             let (rho, phi) = if is_beam_at_origin && is_near(rho, z) && phi.abs() <= PI {
                 (rho, phi)
             } else {
