@@ -116,7 +116,8 @@ impl Gpus {
     ) -> Result<Vec<(Vec<usize>, Results)>> {
         let engines = worker.map_or_else(|| self.working(), |worker| vec![self.engine_for(worker)]);
         let threads = if worker.is_some() { 1 } else { rayon::current_num_threads().min(batch.len()) };
-        let state = State { unpacked: vec![0..batch.len()], ..State::default() };
+        let mut state = State::default();
+        state.put_back(0..batch.len());
         let (first, state, changed) = (found.len() - batch.len(), Mutex::new(state), Condvar::new());
         let job = Job { host, engines, batch, found, first, state, changed };
         in_threads(vec![(); threads], threads, |()| job.work()).into_iter().collect()
