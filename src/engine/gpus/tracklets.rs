@@ -58,6 +58,7 @@ struct State {
     is_full: bool,
     /// The engine of the next part.
     next: usize,
+    /// A thread has failed.
     failed: bool,
 }
 
@@ -88,21 +89,19 @@ impl Gpus {
         let first = found.len() - batch.len();
         let made = self.repeat_after_loss(|| self.find_tracklets(host, worker, batch, &found));
         results.append(&found, 0..first);
-        let mut parts = made?;
-        if let [(rois, answers)] = &mut parts[..]
+        let parts = made?;
+        if let [(rois, answers)] = &parts[..]
             && rois.is_sorted()
         {
             results.append(answers, 0..answers.len());
             return Ok(());
         }
-        let places = parts.iter().enumerate();
-        let places =
-            places.flat_map(|(part, (rois, _))| rois.iter().enumerate().map(move |(at, &roi)| (roi, part, at)));
-        let mut places: Vec<(usize, usize, usize)> = places.collect();
-        places.sort_unstable();
-        for (_, part, at) in places {
-            results.append(&parts[part].1, at..at + 1);
+        // The thread that has answered each RoI, and the place among its answers.
+        let mut places = vec![(0, 0); batch.len()];
+        for (part, (rois, _)) in parts.iter().enumerate() {
+            rois.iter().enumerate().for_each(|(at, &roi)| places[roi] = (part, at));
         }
+        places.into_iter().for_each(|(part, at)| results.append(&parts[part].1, at..at + 1));
         Ok(())
     }
 
@@ -145,13 +144,19 @@ impl Gpus {
 impl Job<'_> {
     /// Works until nothing is left. Returns the answers of this thread, and their RoIs.
     fn work(&self) -> Result<(Vec<usize>, Results)> {
+        let _ends_for_all = EndsForAll(self);
         let (mut rois, mut answers) = (Vec::new(), Results::new());
         let done = self.work_into(&mut rois, &mut answers);
         if done.is_err() {
-            self.state().failed = true;
-            self.changed.notify_all();
+            self.fail();
         }
         done.map(|()| (rois, answers))
+    }
+
+    /// Lets all threads end.
+    fn fail(&self) {
+        self.state().failed = true;
+        self.changed.notify_all();
     }
 
     fn work_into(&self, rois: &mut Vec<usize>, answers: &mut Results) -> Result<()> {
@@ -270,6 +275,17 @@ impl Job<'_> {
             trace_span!("chains on the device").in_scope(|| block_on(device.collect(in_flight, Waiting::Blocking)))?;
         self.end(1, |state| state.ready.extend(rois.into_iter().zip(found)));
         Ok(())
+    }
+}
+
+/// Ends the work of all threads if the one that holds it panics.
+struct EndsForAll<'a>(&'a Job<'a>);
+
+impl Drop for EndsForAll<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail();
+        }
     }
 }
 
