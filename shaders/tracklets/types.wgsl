@@ -44,7 +44,7 @@ struct Counts {
     triplets: atomic<u32>,
     kept: atomic<u32>,
     flags: atomic<u32>,
-    rounds: u32, // of choose_chains
+    rounds: u32, // of choose_rest
     crowd: atomic<u32>, // most pairs of an inner and an outer hit of one hit, if above MOST_SMALL
     padding: u32,
 }

@@ -39,7 +39,7 @@ pub(super) struct Counts {
     pub(super) kept: u32,
     /// 0, or the device gave up.
     pub(super) flags: u32,
-    /// Rounds of the choice.
+    /// Rounds of the choice among the last chains.
     pub(super) rounds: u32,
     /// The most pairs of an inner and an outer hit of one hit, if more than [`Self::MOST_SMALL`].
     crowd: u32,
