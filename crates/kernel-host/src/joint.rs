@@ -478,6 +478,9 @@ impl<D: JointDevice> Drop for JointTicket<'_, D> {
             entry.changed.threads.notify_all();
         }
         if entry.members == 0 {
+            // Another caller may be about to submit it, and others may wait for that.
+            entry.changed.left.set();
+            entry.changed.threads.notify_all();
             // The device may still work on it: the load's buffers are not given to others.
             state.open = state.open.filter(|&open| open != self.number);
             let number = self.number;

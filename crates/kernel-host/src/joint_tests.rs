@@ -25,6 +25,8 @@ struct Device {
     bad: Option<u64>,
     /// Loads are done only when the test says so.
     is_manual: bool,
+    /// Held by a test to keep a caller in the middle of a submission.
+    submitting: Mutex<()>,
 }
 
 struct Load {
@@ -53,6 +55,7 @@ impl JointDevice for Device {
         }
         let on_device = self.on_device.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_on_device.fetch_max(on_device, Ordering::SeqCst);
+        let _submitting = self.submitting.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(self.submitted.fetch_add(1, Ordering::SeqCst))
     }
 
@@ -184,6 +187,37 @@ fn futures_that_nobody_polls_hold_nobody_up() {
     assert_eq!(after.wait(&device).expect("no failure").expect("answers")[place], 7);
     drop(after);
     assert_eq!(queue.len(), 0);
+}
+
+/// A load whose callers give up while another caller submits it holds nobody up.
+#[test]
+fn a_load_given_up_on_its_way_holds_nobody_up() {
+    let (queue, device) = (JointQueue::default(), Device { is_manual: true, ..Device::default() });
+    let [(mut first, _), (mut second, _)] = [1, 2].map(|number| write(&queue, &device, number));
+    let (mut given_up, _) = board(&queue, &device, 1);
+    given_up.written(&device, |load| load.numbers[0] = Some(3));
+    device.finish();
+    device.finish();
+    let on_the_way = device.submitting.lock().expect("no panic");
+    thread::scope(|scope| {
+        let submits = scope.spawn(|| first.wait(&device));
+        while device.on_device.load(Ordering::SeqCst) == 0 {
+            thread::yield_now();
+        }
+        assert!(second.wait(&device).is_ok());
+        let ((mut waiting, _), (mut writing, _)) = (board(&queue, &device, 2), board(&queue, &device, 2));
+        waiting.written(&device, |load| load.numbers[0] = Some(4));
+        let mut waits = pin!(waiting.wait_async(&device));
+        assert!(poll(waits.as_mut()).is_pending());
+        drop(given_up);
+        drop(on_the_way);
+        assert!(submits.join().expect("no panic").is_ok());
+        writing.written(&device, |load| load.numbers[1] = Some(5));
+        device.finish();
+        device.finish();
+        assert_eq!(writing.wait(&device), Ok(Some(Arc::new(vec![5, 6]))));
+        assert_eq!(poll(waits), Poll::Ready(Ok(Some(Arc::new(vec![5, 6])))));
+    });
 }
 
 /// A caller that is alone gets the failure; several repeat their work alone.
