@@ -499,10 +499,8 @@ impl RoiPlan {
             Status::CapacityExceeded
         } else if packed.kept == 0 {
             Status::Empty
-        } else if vertices.is_empty() {
-            Status::NoPeak
         } else {
-            Status::Ok
+            Status::of_vertices(vertices)
         };
         let summary = RoiSummary {
             id: self.descriptor.id,
@@ -511,7 +509,7 @@ impl RoiPlan {
             outside_window: packed.outside as u64,
             is_fallback: false,
         };
-        let vertices = if status == Status::Ok { vertices } else { &[] };
+        let vertices = if status.is_searched() { vertices } else { &[] };
         results.push(summary, vertices.iter().copied());
     }
 }
