@@ -11,8 +11,9 @@ pub(super) const ERROR_FLOOR_MM: f64 = 0.01;
 const CUT: f64 = 9.0;
 /// How soft the cut is, from step to step.
 const TEMPERATURES: [f64; 4] = [4.0, 2.0, 1.0, 1.0];
-/// Added to the error of z: tracks of decays and of neighbours pull it \[mm\].
-const Z_FLOOR_MM: f64 = 0.005;
+/// Added to the error of z, over the root of the number of tracklets: some are of decays and of
+/// neighbours \[mm\].
+const PULL_MM: f64 = 0.04;
 /// Tracklets begin this close to the vertex, or within three errors \[mm\].
 const REACH_MM: f64 = 0.3;
 
@@ -103,9 +104,10 @@ impl Members {
         last.d_weight.0[to] = probability * lines.d_weight.0[lane];
     }
 
-    /// Fits the vertex at `z`. Returns its place and its covariance; None without a tracklet.
+    /// Fits the vertex of about so many tracklets at `z`. Returns its place and its covariance;
+    /// None without a tracklet.
     #[inline(always)]
-    pub(super) fn fit(&self, z: f64, beam_width: f64) -> Option<([f64; 3], [[f64; 3]; 3])> {
+    pub(super) fn fit(&self, z: f64, count: f64, beam_width: f64) -> Option<([f64; 3], [[f64; 3]; 3])> {
         if self.lines.is_empty() {
             return None;
         }
@@ -121,7 +123,7 @@ impl Members {
                 *to = row[0] * right[0] + row[1] * right[1] + row[2] * right[2];
             }
         }
-        covariance[2][2] += Z_FLOOR_MM * Z_FLOOR_MM;
+        covariance[2][2] += PULL_MM * PULL_MM / count;
         Some((place, covariance))
     }
 

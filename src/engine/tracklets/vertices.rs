@@ -94,7 +94,7 @@ impl NullaryFnOnce for FitVertices<'_> {
             }
         }
         for ((vertex, candidate), members) in vertices.iter_mut().zip(candidates).zip(members) {
-            if let Some((place, covariance)) = members.fit(candidate.z, beam_width) {
+            if let Some((place, covariance)) = members.fit(candidate.z, candidate.tracklets, beam_width) {
                 (vertex.place, vertex.covariance) = (place, covariance);
             }
         }

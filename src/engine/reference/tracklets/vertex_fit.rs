@@ -17,16 +17,18 @@ const ERROR_FLOOR_MM: f64 = 0.01;
 const CUT: f64 = 9.0;
 /// How soft the cut is, from step to step.
 const TEMPERATURES: [f64; 4] = [4.0, 2.0, 1.0, 1.0];
-/// Added to the error of z: tracks of decays and of neighbours pull it \[mm\].
-const Z_FLOOR_MM: f64 = 0.005;
+/// Added to the error of z, over the root of the number of tracklets: some are of decays and of
+/// neighbours \[mm\].
+const PULL_MM: f64 = 0.04;
 /// Tracklets begin this close to the vertex, or within three errors \[mm\].
 const REACH_MM: f64 = 0.3;
 
-/// Fits the vertex at `z` to the tracklets, each with the probability that it belongs to the
+/// Fits the vertex of about `count` tracklets at `z` to the tracklets, each with the probability that it belongs to the
 /// vertex. Returns None without a tracklet nearby.
 pub(super) fn fit<'a>(
     tracklets: impl Iterator<Item = (&'a Tracklet, f64)>,
     z: f64,
+    count: f64,
     beam_width: f64,
 ) -> Option<FittedVertex> {
     let in_transverse = |tracklet: &Tracklet| 0.5 * (beam_width * tracklet.cot_theta).powi(2);
@@ -69,7 +71,7 @@ pub(super) fn fit<'a>(
         }
         fitted.place = std::array::from_fn(|i| dot(fitted.covariance[i], right));
     }
-    fitted.covariance[2][2] += Z_FLOOR_MM.powi(2);
+    fitted.covariance[2][2] += PULL_MM.powi(2) / count;
     Some(fitted)
 }
 

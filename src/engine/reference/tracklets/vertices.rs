@@ -79,7 +79,7 @@ pub(super) fn find(config: &Config, z_range: [f64; 2], tracklets: &mut [Tracklet
     let probabilities: Vec<Vec<f64>> = places.iter().map(|place| probabilities(place, &candidates)).collect();
     let vertex = |(number, candidate): (usize, &Candidate)| {
         let own = places.iter().zip(&probabilities).map(|(place, of)| (&tracklets[place.of], of[number]));
-        let fitted = vertex_fit::fit(own, candidate.z, beam_width);
+        let fitted = vertex_fit::fit(own, candidate.z, candidate.tracklets, beam_width);
         let (place, covariance) = fitted.map_or_else(
             || ([0.0, 0.0, candidate.z], diagonal([beam_width, beam_width, candidate.z_error])),
             |fitted| (fitted.place, fitted.covariance),
