@@ -129,7 +129,9 @@ impl Gpus {
         let batch = batch.rois(0..batch.len().min(MOST_ROIS));
         let mut found = Results::new();
         self.find_shares(batch, &mut found)?;
-        let (Some(tracklets), mut part) = (host.tracklets(), tracklets::PackedHits::default()) else { return Ok(Vec::new()) };
+        let (Some(tracklets), mut part) = (host.tracklets(), tracklets::PackedHits::default()) else {
+            return Ok(Vec::new());
+        };
         for roi in 0..batch.len() {
             let Some((plan, z_ranges)) = host.plan_tracklets(batch.roi(roi), found.roi(roi))? else { continue };
             let hits = RoiHits::new(tracklets, host.search(), &plan, batch.roi(roi));

@@ -21,15 +21,16 @@ pub(crate) struct Chain<R> {
 pub(crate) struct Chains<R> {
     /// The kept ones, the best one first.
     pub(crate) kept: Vec<Chain<R>>,
-    all: Vec<Chain<R>>,
-    /// Of each chain: hits and chi2, and its place in `all`.
+    /// All of them: those of six hits, of five, of four, of three.
+    by_length: [Vec<Chain<R>>; LENGTHS],
+    /// Of chains of one length: chi2, and the place among them.
     order: Vec<u64>,
     is_used: Vec<bool>,
 }
 
 impl<R> Default for Chains<R> {
     fn default() -> Self {
-        Self { kept: Vec::new(), all: Vec::new(), order: Vec::new(), is_used: Vec::new() }
+        Self { kept: Vec::new(), by_length: [const { Vec::new() }; LENGTHS], order: Vec::new(), is_used: Vec::new() }
     }
 }
 
@@ -38,46 +39,60 @@ impl<R: Real> Chains<R> {
     /// lower numbers of the first three hits. A chain is kept if the kept chains have at most one
     /// of its hits, or none if it has three hits. Returns whether there are too many.
     pub(crate) fn fill(&mut self, hits: &PixelHits<R>, triplets: &Triplets<R>) -> bool {
-        let Self { kept, all, order, is_used } = self;
         let tests = triplets.all.iter().map(|first| triplets.of_middle(first.hits[2]).len());
         if tests.sum::<usize>() > MOST_CHAIN_TESTS {
             return true;
         }
         let most = R::from_f64(MAX_STEP_COST);
-        all.clear();
-        order.clear();
-        for (i, first) in triplets.all.iter().enumerate() {
+        self.by_length.iter_mut().for_each(Vec::clear);
+        for first in &triplets.all {
             let chain = chain(first, most, hits, triplets);
-            // Bits of numbers that are not negative are in the order of the numbers.
-            let fewer = (Tracklet::MOST_HITS - chain.hits.len()) as u64;
-            order.push(fewer << 62 | u64::from(chain.chi2.to_f32().to_bits()) << PLACE_BITS | i as u64);
-            all.push(chain);
+            self.by_length[Tracklet::MOST_HITS - chain.hits.len()].push(chain);
         }
-        order.sort_unstable();
+        self.choose(hits);
+        self.kept.len() > MOST_TRACKLETS
+    }
+
+    /// Chooses from the longest chains first. Most of the shorter ones are parts of those that are
+    /// kept, so that few remain to be sorted.
+    fn choose(&mut self, hits: &PixelHits<R>) {
+        let Self { kept, by_length, order, is_used } = self;
         is_used.clear();
         is_used.resize(hits.len(), false);
         kept.clear();
-        let place = |key: &u64| (key & ((1 << PLACE_BITS) - 1)) as usize;
-        for alike in order.chunk_by_mut(|a, b| a >> PLACE_BITS == b >> PLACE_BITS) {
-            if alike.len() > 1 {
-                alike.sort_unstable_by(|a, b| before(&all[place(a)], &all[place(b)], hits));
+        for chains in by_length {
+            order.clear();
+            for (place, chain) in chains.iter().enumerate().filter(|(_, chain)| is_free(chain, is_used)) {
+                // Bits of numbers that are not negative are in the order of the numbers.
+                order.push(u64::from(chain.chi2.to_f32().to_bits()) << PLACE_BITS | place as u64);
             }
-            for key in &*alike {
-                let chain = &all[place(key)];
-                let own = chain.hits.as_slice();
-                let shared = own.iter().filter(|&&hit| is_used[hit as usize]).count();
-                if shared <= usize::from(own.len() > 3) {
-                    own.iter().for_each(|&hit| is_used[hit as usize] = true);
-                    kept.push(*chain);
+            order.sort_unstable();
+            let place = |key: &u64| (key & ((1 << PLACE_BITS) - 1)) as usize;
+            for alike in order.chunk_by_mut(|a, b| a >> PLACE_BITS == b >> PLACE_BITS) {
+                if alike.len() > 1 {
+                    alike.sort_unstable_by(|a, b| before(&chains[place(a)], &chains[place(b)], hits));
+                }
+                for chain in alike.iter().map(|key| &chains[place(key)]) {
+                    if is_free(chain, is_used) {
+                        chain.hits.as_slice().iter().for_each(|&hit| is_used[hit as usize] = true);
+                        kept.push(*chain);
+                    }
                 }
             }
         }
-        kept.len() > MOST_TRACKLETS
     }
+}
+
+/// Whether kept chains leave the chain enough hits.
+fn is_free<R>(chain: &Chain<R>, is_used: &[bool]) -> bool {
+    let own = chain.hits.as_slice();
+    own.iter().filter(|&&hit| is_used[hit as usize]).count() <= usize::from(own.len() > 3)
 }
 
 /// Bits of a chain's place, and so of the number of triplets.
 const PLACE_BITS: u32 = 30;
+/// Numbers of hits that a chain may have.
+const LENGTHS: usize = Tracklet::MOST_HITS - 2;
 
 /// Continues a triplet (a, b, c) with the triplet (b, c, d) of the lowest cost, and so on. Of equal
 /// costs, the lower number of d wins.
@@ -105,9 +120,9 @@ fn chain<R: Real>(first: &Triplet<R>, most: R, hits: &PixelHits<R>, triplets: &T
     chain
 }
 
-/// The better chain first.
+/// The better one of two chains of one length first.
 fn before<R: Real>(a: &Chain<R>, b: &Chain<R>, hits: &PixelHits<R>) -> Ordering {
     let numbers = |chain: &Chain<R>| [0, 1, 2].map(|i| hits.numbers[chain.hits.as_slice()[i] as usize]);
     let by_chi2 = || a.chi2.partial_cmp(&b.chi2).unwrap_or(Ordering::Equal);
-    b.hits.len().cmp(&a.hits.len()).then_with(by_chi2).then_with(|| numbers(a).cmp(&numbers(b)))
+    by_chi2().then_with(|| numbers(a).cmp(&numbers(b)))
 }
