@@ -223,6 +223,8 @@ mod tests {
             kind: LayerKind::Barrel { radius_mm },
             sensor: None,
             z_resolution_mm: None,
+            radiation_lengths: None,
+            next: None,
             ids: Vec::new(),
         };
         let layers = [23.0, 210.0, 320.0, 480.0].map(layer).to_vec();

@@ -10,6 +10,8 @@ fn barrel_bending_follows_from_radii() {
         kind: LayerKind::Barrel { radius_mm },
         sensor: None,
         z_resolution_mm: None,
+        radiation_lengths: None,
+        next: None,
         ids: Vec::new(),
     };
     let two = Detector::new("two", vec![barrel(50.5), barrel(514.0)], None).expect("valid");
@@ -49,6 +51,8 @@ fn precisions_follow_from_resolutions() {
         kind: LayerKind::Barrel { radius_mm },
         sensor: None,
         z_resolution_mm,
+        radiation_lengths: None,
+        next: None,
         ids: Vec::new(),
     };
     let unknown = Detector::new("two", vec![barrel(30.0, Some(0.1)), barrel(60.0, None)], None).expect("valid");

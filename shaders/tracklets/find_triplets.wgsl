@@ -63,15 +63,15 @@ fn cot_on_disk(cot: real) -> real {
 
 // The error of z of a hit on tracks of this slope.
 fn z_error(hit: Hit, on_disk: real) -> real {
-    return select(hit.resolution, hit.resolution * on_disk, hit.disk > 0.5);
+    return select(hit.resolution, hit.resolution * on_disk, hit.thickness < 0.0);
 }
 
 // The square of the scattering angle across the bend, for 1 + cot^2.
-fn kink2_of(kappa: real, slope2: real, disk: real, on_disk: real) -> real {
+fn kink2_of(kappa: real, slope2: real, thickness: real, on_disk: real) -> real {
     let by_pt = max(abs(kappa) * constants.by_gev_mm, MIN_PER_PT);
-    // The length of the way through the layer.
+    // The length of the way through the layer, times its thickness.
     let length = root(slope2);
-    let way = select(length, quotient(length, on_disk), disk > 0.5);
+    let way = select(length, quotient(length, on_disk), thickness < 0.0) * abs(thickness);
     return constants.scattering2 * (by_pt * by_pt) * way;
 }
 
@@ -81,7 +81,7 @@ fn predict(a: Hit, b: Hit) -> Prediction {
     let cot = (b.z - a.z) * by_step;
     let slope2 = real(1.0) + square(cot);
     let on_disk = cot_on_disk(cot);
-    let kink2 = kink2_of(kappa, slope2, b.disk, on_disk);
+    let kink2 = kink2_of(kappa, slope2, b.thickness, on_disk);
     let d0 = root(constants.width2 + product(a.rho * a.rho, kink2));
     let of_hits = product(real(4.0) * b.resolution * a.inverse_rho, by_step);
     let of_d0 = product(real(2.0) * d0, a.inverse_rho * b.inverse_rho);
@@ -105,7 +105,7 @@ fn is_near(at: Prediction, b: Hit, c: Hit) -> bool {
     }
     let reach = MAX_Z_ERRORS * c.resolution;
     let z_apart = abs(c.z - b.z - product(at.cot, step));
-    let z_most = product(reach, real(1.0) - c.disk) + product(reach * c.disk, at.on_disk) + at.at_middle;
+    let z_most = select(reach, product(reach, at.on_disk), c.thickness < 0.0) + at.at_middle;
     return z_apart <= z_most + product(at.by_slope, step);
 }
 
@@ -128,7 +128,7 @@ fn test_triplet(event: u32, a: Hit, b: Hit, c: Hit) -> Tested {
     let step = s_c - s_b;
     let ratio = quotient(step, s_b - s_a);
     let dz = (c.z - b.z) - product(b.z - a.z, ratio);
-    let kink2 = kink2_of(kappa, slope2, b.disk, on_disk);
+    let kink2 = kink2_of(kappa, slope2, b.thickness, on_disk);
     let e_a = square(z_error(a, on_disk));
     let e_b = square(z_error(b, on_disk));
     let e_c = square(z_error(c, on_disk));

@@ -82,6 +82,6 @@ fn place_hits(@builtin(global_invocation_id) id: vec3<u32>) {
     let layer = layers[hit.w];
     hits[place].place = vec4<real>(rho, bitcast<real>(hit.y), bitcast<real>(hit.z), bend);
     let inverse_rho = quotient(real(1.0), rho);
-    hits[place].sensor = vec4<real>(inverse_rho, layer.resolution, layer.disk, real(hit.w));
+    hits[place].sensor = vec4<real>(inverse_rho, layer.resolution, layer.thickness, real(hit.w));
     numbers[place] = id.x;
 }

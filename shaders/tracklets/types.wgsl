@@ -58,7 +58,7 @@ const STATUS_CROWDED: u32 = 8u;
 // A pixel layer.
 struct Layer {
     resolution: real,
-    disk: real,     // 1 on a disk, 0 on a barrel
+    thickness: real, // in layers of 1 % of a radiation length; of a disk, with a negative sign
     first: u32,     // of `neighbours`: layers further in, and then layers further out
     inner: u32,
     outer: u32,
@@ -70,7 +70,7 @@ struct Layer {
 // A hit as it lies in memory, in the order of layers and cells.
 struct StoredHit {
     place: vec4<real>,  // rho, phi, z, bend_of
-    sensor: vec4<real>, // 1 / rho, resolution, 1 on a disk, number of the layer
+    sensor: vec4<real>, // 1 / rho, resolution, thickness, number of the layer
 }
 
 // A hit.
@@ -81,7 +81,7 @@ struct Hit {
     bend: real, // bend_of
     inverse_rho: real,
     resolution: real,
-    disk: real,
+    thickness: real,
     layer: u32, // among pixel layers
 }
 

@@ -24,6 +24,8 @@ impl Table {
             kind,
             sensor,
             z_resolution_mm: sensor.and_then(self.resolution_mm),
+            radiation_lengths: None,
+            next: None,
             ids: ids.to_vec(),
         };
         self.layers.iter().map(layer).collect()

@@ -6,7 +6,8 @@ use std::fmt;
 use super::layers::{Layer, LayerKind, Sensor, barrel_end};
 
 /// The pixel layers of a detector, and the pairs of them that a track may pass one after the other.
-/// One pixel layer between the two may be missed.
+/// One pixel layer between the two may be missed. [`Layer::next`] replaces what the places of the
+/// layers tell.
 ///
 /// ```
 /// use zfinder::Detector;
@@ -44,6 +45,10 @@ impl LayerGraph {
                     edges.extend(passed[i + 1..].iter().take(1 + MAX_MISSED).map(|&outer| (inner, outer)));
                 }
             }
+        }
+        for (inner, next) in (0..).zip(layers).filter_map(|(inner, layer)| Some((inner, layer.next.as_ref()?))) {
+            edges.retain(|&(other, _)| other != inner);
+            edges.extend(next.iter().map(|&outer| (inner, outer)));
         }
         Self { edges }
     }

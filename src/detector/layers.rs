@@ -42,11 +42,25 @@ pub struct Layer {
     /// Standard deviation of what it measures along the beam, or along r on a disk \[mm\], where
     /// that is known: errors of z count it in where pairs weigh by pT.
     pub z_resolution_mm: Option<f64>,
+    /// Its thickness in radiation lengths, for a track that crosses it straight on; None for
+    /// [`Layer::RADIATION_LENGTHS`]. Tracklets scatter in it.
+    pub radiation_lengths: Option<f64>,
+    /// The layers that may follow it on a track of pixel spacepoints; None where the places of the
+    /// layers tell ([`LayerGraph`](super::LayerGraph)).
+    pub next: Option<Vec<u32>>,
     /// The (volume, layer) numbers by which geometry-aware files call it.
     pub ids: Vec<(u32, u32)>,
 }
 
 impl Layer {
+    /// The thickness of a layer that has no [`Layer::radiation_lengths`].
+    pub const RADIATION_LENGTHS: f64 = 0.01;
+
+    /// Its thickness in layers of [`Layer::RADIATION_LENGTHS`].
+    pub(crate) fn thickness(&self) -> f64 {
+        self.radiation_lengths.map_or(1.0, |lengths| lengths / Self::RADIATION_LENGTHS)
+    }
+
     /// Whether it is a disk.
     pub fn is_endcap(&self) -> bool {
         matches!(self.kind, LayerKind::Endcap { .. })

@@ -82,7 +82,8 @@ impl Detector {
     ///
     /// # Errors
     /// [`Error::Detector`]: fewer than 2 or more than [`MAX_LAYERS`] layers, sizes that are not
-    /// finite and positive, two
+    /// finite and positive, a
+    /// thickness above one radiation length, `next` that names other layers than pixels, two
     /// layers with the same (volume, layer) number, a table of bending that names unknown layers.
     ///
     /// ```
@@ -92,6 +93,8 @@ impl Detector {
     ///     kind: LayerKind::Barrel { radius_mm },
     ///     sensor: Some(Sensor::Pixel),
     ///     z_resolution_mm: Some(0.0144),
+    ///     radiation_lengths: Some(0.02),
+    ///     next: None,
     ///     ids: vec![],
     /// };
     /// let layers = [30.0, 60.0, 90.0].map(barrel).to_vec();
@@ -116,6 +119,19 @@ impl Detector {
             }
             if layer.z_resolution_mm.is_some_and(|error| !positive(error)) {
                 return refuse(format!("layer {index}: z_resolution_mm must be finite and positive"));
+            }
+            if layer.radiation_lengths.is_some_and(|lengths| !positive(lengths) || lengths > 1.0) {
+                return refuse(format!("layer {index}: radiation_lengths must be above 0 and at most 1"));
+            }
+            let is_pixel =
+                |number: u32| layers.get(number as usize).is_some_and(|layer| layer.sensor == Some(Sensor::Pixel));
+            let next = layer.next.iter().flatten().copied();
+            for number in next {
+                if number == index as u32 || !is_pixel(number) || !is_pixel(index as u32) {
+                    return refuse(format!(
+                        "layer {index}: next = [.. {number} ..] needs the numbers of two layers with sensor = \"pixel\""
+                    ));
+                }
             }
             for &id in &layer.ids {
                 if let Some(other) = by_id.insert(id, index as u32) {

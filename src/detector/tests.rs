@@ -8,6 +8,8 @@ fn contradictions_are_named() {
         kind: LayerKind::Barrel { radius_mm },
         sensor: None,
         z_resolution_mm: None,
+        radiation_lengths: None,
+        next: None,
         ids: vec![(1, 1)],
     };
     let plain = |radius_mm| Layer { ids: Vec::new(), ..barrel(radius_mm) };
@@ -88,4 +90,27 @@ fn the_layer_graph_follows_tracks() {
     assert!(graph.has(2, 3) && !graph.has(3, 2) && !graph.has(0, 3));
     let strips = Detector::new("strips", Detector::generic().layers()[4..10].to_vec(), None).expect("valid");
     assert_eq!(strips.layer_graph([-200.0, 200.0]).edges().count(), 0);
+}
+
+#[test]
+fn a_layer_may_name_those_that_follow_it() {
+    let of = |change: &dyn Fn(&mut Vec<Layer>)| {
+        let mut layers = Detector::generic().layers().to_vec();
+        change(&mut layers);
+        Detector::new("named", layers, None)
+    };
+    let named = of(&|layers| layers[0].next = Some(vec![1, 10])).expect("valid");
+    let graph = named.layer_graph([-200.0, 200.0]);
+    assert!(graph.to_string().starts_with("0 -> 1, 10\n1 -> 2, 3, 10, 11\n"), "{graph}");
+    let none = of(&|layers| layers[0].next = Some(Vec::new())).expect("valid");
+    assert!(none.layer_graph([-200.0, 200.0]).to_string().starts_with("1 -> 2"));
+    for (inner, next) in [(0, 0), (0, 29), (0, 4), (4, 5)] {
+        let refused = of(&|layers| layers[inner].next = Some(vec![next])).expect_err("no pixel layers");
+        let wanted = format!("layer {inner}: next = [.. {next} ..] needs");
+        assert!(refused.to_string().contains(&wanted), "{refused}");
+    }
+    for lengths in [0.0, -0.01, 1.5, f64::NAN] {
+        let refused = of(&|layers| layers[2].radiation_lengths = Some(lengths)).expect_err("a bad thickness");
+        assert!(refused.to_string().contains("layer 2: radiation_lengths must be"), "{refused}");
+    }
 }

@@ -163,7 +163,14 @@ fn dense(rng: &mut fastrand::Rng) -> Roi {
 
 fn barrels(layers: u32) -> Detector {
     let barrel = |i| LayerKind::Barrel { radius_mm: 30.0 + 10.0 * f64::from(i) };
-    let layer = |i| Layer { kind: barrel(i), sensor: None, z_resolution_mm: None, ids: Vec::new() };
+    let layer = |i| Layer {
+        kind: barrel(i),
+        sensor: None,
+        z_resolution_mm: None,
+        radiation_lengths: None,
+        next: None,
+        ids: Vec::new(),
+    };
     Detector::new("barrels", (0..layers).map(layer).collect(), None).expect("valid")
 }
 

@@ -342,6 +342,8 @@ fn what_has_no_tracklets_is_refused() {
             kind: LayerKind::Barrel { radius_mm },
             sensor,
             z_resolution_mm: None,
+            radiation_lengths: None,
+            next: None,
             ids: Vec::new(),
         };
         Detector::new("mine", vec![layer(30.0), layer(60.0), layer(90.0)], None).expect("a detector")

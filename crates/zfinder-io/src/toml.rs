@@ -107,6 +107,8 @@ enum LayerToml {
         radius_mm: f64,
         sensor: Option<Sensor>,
         z_resolution_mm: Option<f64>,
+        radiation_lengths: Option<f64>,
+        next: Option<Vec<u32>>,
         #[serde(default)]
         ids: Vec<(u32, u32)>,
     },
@@ -115,6 +117,8 @@ enum LayerToml {
         r_max_mm: f64,
         sensor: Option<Sensor>,
         z_resolution_mm: Option<f64>,
+        radiation_lengths: Option<f64>,
+        next: Option<Vec<u32>>,
         #[serde(default)]
         ids: Vec<(u32, u32)>,
     },
@@ -134,11 +138,13 @@ struct BendingToml {
 impl From<LayerToml> for Layer {
     fn from(layer: LayerToml) -> Self {
         match layer {
-            LayerToml::Barrel { radius_mm, sensor, z_resolution_mm, ids } => {
-                Self { kind: LayerKind::Barrel { radius_mm }, sensor, z_resolution_mm, ids }
+            LayerToml::Barrel { radius_mm, sensor, z_resolution_mm, radiation_lengths, next, ids } => {
+                let kind = LayerKind::Barrel { radius_mm };
+                Self { kind, sensor, z_resolution_mm, radiation_lengths, next, ids }
             }
-            LayerToml::Endcap { z_mm, r_max_mm, sensor, z_resolution_mm, ids } => {
-                Self { kind: LayerKind::Endcap { z_mm, r_max_mm }, sensor, z_resolution_mm, ids }
+            LayerToml::Endcap { z_mm, r_max_mm, sensor, z_resolution_mm, radiation_lengths, next, ids } => {
+                let kind = LayerKind::Endcap { z_mm, r_max_mm };
+                Self { kind, sensor, z_resolution_mm, radiation_lengths, next, ids }
             }
         }
     }
@@ -146,10 +152,14 @@ impl From<LayerToml> for Layer {
 
 impl From<&Layer> for LayerToml {
     fn from(layer: &Layer) -> Self {
-        let (sensor, z_resolution_mm, ids) = (layer.sensor, layer.z_resolution_mm, layer.ids.clone());
-        match layer.kind {
-            LayerKind::Barrel { radius_mm } => Self::Barrel { radius_mm, sensor, z_resolution_mm, ids },
-            LayerKind::Endcap { z_mm, r_max_mm } => Self::Endcap { z_mm, r_max_mm, sensor, z_resolution_mm, ids },
+        let Layer { kind, sensor, z_resolution_mm, radiation_lengths, next, ids } = layer.clone();
+        match kind {
+            LayerKind::Barrel { radius_mm } => {
+                Self::Barrel { radius_mm, sensor, z_resolution_mm, radiation_lengths, next, ids }
+            }
+            LayerKind::Endcap { z_mm, r_max_mm } => {
+                Self::Endcap { z_mm, r_max_mm, sensor, z_resolution_mm, radiation_lengths, next, ids }
+            }
         }
     }
 }
@@ -217,10 +227,29 @@ mod tests {
                  [[layer]]\nkind = \"barrel\"\nradius_mm = 2.0\nids = [[1, 1]]",
                 "(1, 1)",
             ),
+            (&telescope("next = [2]"), "layer 0: next = [.. 2 ..] needs the numbers of two layers with sensor"),
+            (&telescope("radiation_lengths = 1.5"), "layer 0: radiation_lengths must be above 0 and at most 1"),
         ] {
             let error = detector_from_toml("x.toml", text).expect_err(text).to_string();
             assert!(error.contains(word), "{error}");
         }
+    }
+
+    /// A detector with two pixel layers, whose first one has these keys too.
+    fn telescope(keys: &str) -> String {
+        format!(
+            "name = \"telescope\"\n[[layer]]\nkind = \"barrel\"\nradius_mm = 30.0\nsensor = \"pixel\"\n{keys}\n\
+             [[layer]]\nkind = \"endcap\"\nz_mm = 500.0\nr_max_mm = 90.0\nsensor = \"pixel\"\n"
+        )
+    }
+
+    #[test]
+    fn thickness_and_followers_survive_the_round_trip() {
+        let text = telescope("radiation_lengths = 0.02\nnext = [1]");
+        let detector = detector_from_toml("telescope.toml", &text).expect("valid");
+        assert_eq!(detector.layers()[0].radiation_lengths, Some(0.02));
+        assert_eq!(detector.layers()[0].next, Some(vec![1]));
+        assert_eq!(detector_from_toml("again", &detector_to_toml(&detector)).expect("own output"), detector);
     }
 
     /// Users copy the files of `data/detectors`, so they must equal the built-in detectors.

@@ -27,8 +27,8 @@ struct HitColumns {
     rho: [Column; MOST],
     phi: [Column; MOST],
     z: [Column; MOST],
-    /// 1 on a disk, 0 on a barrel.
-    disk: [Column; MOST],
+    /// As in [`FitHit`].
+    thickness: [Column; MOST],
     resolution: [Column; MOST],
 }
 
@@ -72,7 +72,7 @@ impl TrackletSearch {
                 columns.rho[i][lane] = hit.rho;
                 columns.phi[i][lane] = hit.phi;
                 columns.z[i][lane] = hit.z;
-                columns.disk[i][lane] = f64::from(u8::from(hit.is_disk));
+                columns.thickness[i][lane] = hit.thickness;
                 columns.resolution[i][lane] = hit.resolution;
             }
         }
@@ -151,7 +151,7 @@ struct Lines<'a, S: Simd, const N: usize> {
     /// Azimuth and z, from the first hit on.
     phi: [Vector<S>; N],
     z: [Vector<S>; N],
-    disk: [Vector<S>; N],
+    thickness: [Vector<S>; N],
     resolution: [Vector<S>; N],
     first_phi: Vector<S>,
     first_z: Vector<S>,
@@ -178,13 +178,13 @@ impl<'a, S: Simd, const N: usize> Lines<'a, S, N> {
         let load = |column: &Column| Vector::load(simd, &column[first..]);
         let (first_phi, first_z) = (load(&hits.phi[0]), load(&hits.z[0]));
         let zero = [Vector::all(simd, 0.0); N];
-        let (rho, phi, z, disk, resolution) = (zero, zero, zero, zero, zero);
-        let mut lines = Self { simd, search, rho, phi, z, disk, resolution, first_phi, first_z };
+        let (rho, phi, z, thickness, resolution) = (zero, zero, zero, zero, zero);
+        let mut lines = Self { simd, search, rho, phi, z, thickness, resolution, first_phi, first_z };
         for i in 0..N {
             lines.rho[i] = load(&hits.rho[i]);
             lines.phi[i] = shorter(simd, load(&hits.phi[i]) - first_phi);
             lines.z[i] = load(&hits.z[i]) - first_z;
-            lines.disk[i] = load(&hits.disk[i]);
+            lines.thickness[i] = load(&hits.thickness[i]);
             lines.resolution[i] = load(&hits.resolution[i]);
         }
         lines
@@ -271,7 +271,7 @@ impl<'a, S: Simd, const N: usize> Lines<'a, S, N> {
     /// The covariances of the hits in z and across the bend.
     #[inline(always)]
     fn covariances(&self, arcs: &[Vector<S>; N], cot: Vector<S>, kappa: Vector<S>) -> [Matrix<S, N>; 2] {
-        let half = self.all(0.5);
+        let zero = self.all(0.0);
         let slope2 = self.all(1.0) + cot * cot;
         let root = slope2.sqrt();
         let pt = (self.all(self.search.gev_mm()) / kappa.abs().at_least(1e-6)).at_most(MAX_PT_GEV);
@@ -280,7 +280,7 @@ impl<'a, S: Simd, const N: usize> Lines<'a, S, N> {
         let theta2 = angle * angle * root * slope2;
         let cot_on_disk = cot.abs().at_least(MIN_COT_ON_DISK);
         let on_disk = theta2 / cot_on_disk;
-        let mut in_bend = [[self.all(0.0); N]; N];
+        let mut in_bend = [[zero; N]; N];
         let mut along_z = in_bend;
         // Variances of direction and place, and their covariance: from the beam pipe on.
         let step = arcs[0] - self.all(BEAM_PIPE_MM);
@@ -290,7 +290,8 @@ impl<'a, S: Simd, const N: usize> Lines<'a, S, N> {
         for j in 0..N {
             if j > 0 {
                 let step = arcs[j] - arcs[j - 1];
-                direction = direction + self.disk[j - 1].below(half, theta2, on_disk);
+                let thickness = self.thickness[j - 1];
+                direction = direction + thickness.below(zero, on_disk, theta2) * thickness.abs();
                 place = place + step * (both + both + direction * step);
                 both = both + direction * step;
             }
@@ -299,7 +300,7 @@ impl<'a, S: Simd, const N: usize> Lines<'a, S, N> {
                 along_z[i][j] = in_bend[i][j] * slope2;
             }
             let resolution = self.resolution[j];
-            let error = self.disk[j].below(half, resolution, resolution * cot_on_disk);
+            let error = self.thickness[j].below(zero, resolution * cot_on_disk, resolution);
             along_z[j][j] = along_z[j][j] + error * error;
             in_bend[j][j] = in_bend[j][j] + resolution * resolution;
         }

@@ -31,7 +31,7 @@ impl<'a> RoiHits<'a> {
         let (Some((rho, phi)), Some(layer)) = (about_beam, &self.tracklets.layers[s.layer as usize]) else {
             return FitHit::default();
         };
-        FitHit { rho, phi, z: s.z, is_disk: layer.is_disk, resolution: layer.resolution }
+        FitHit { rho, phi, z: s.z, thickness: layer.thickness, resolution: layer.resolution }
     }
 
     /// Calls `take` with the number, the layer, and rho, phi and z of each hit.

@@ -6,7 +6,8 @@ use crate::detector::{Detector, Sensor};
 /// Constants of a pixel layer.
 #[derive(Clone, Debug)]
 pub(crate) struct PixelLayer {
-    pub(crate) is_disk: bool,
+    /// Its thickness in layers of 1 % of a radiation length; of a disk, with a negative sign.
+    pub(crate) thickness: f64,
     /// Standard deviation across the track's bend, and along z or, on a disk, along rho \[mm\].
     pub(crate) resolution: f64,
     /// Layers from which a tracklet may come, and to which it may go on.
@@ -28,7 +29,8 @@ pub(crate) struct FitHit {
     pub(crate) rho: f64,
     pub(crate) phi: f64,
     pub(crate) z: f64,
-    pub(crate) is_disk: bool,
+    /// As in [`PixelLayer`].
+    pub(crate) thickness: f64,
     pub(crate) resolution: f64,
 }
 
@@ -36,7 +38,8 @@ pub(crate) struct FitHit {
 const RESOLUTION_MM: f64 = 0.0144;
 /// The least |cot| of a track that passes a disk: no track from the beam has less.
 pub(crate) const MIN_COT_ON_DISK: f64 = 0.01;
-/// Momentum times scattering angle, in a layer that a track crosses straight on \[GeV\].
+/// Momentum times scattering angle, in a layer of 1 % of a radiation length that a track crosses
+/// straight on \[GeV\].
 pub(crate) const SCATTERING_GEV: f64 = 1.5e-3;
 /// The largest chi2 of a triplet, of two degrees of freedom.
 pub(crate) const MAX_TRIPLET_CHI2: f64 = 9.0;
@@ -56,7 +59,7 @@ impl TrackletSearch {
         let graph = detector.layer_graph([config.z_min_mm, config.z_max_mm]);
         let layer = |(number, layer): (usize, &crate::detector::Layer)| {
             (layer.sensor == Some(Sensor::Pixel)).then(|| PixelLayer {
-                is_disk: layer.is_endcap(),
+                thickness: if layer.is_endcap() { -layer.thickness() } else { layer.thickness() },
                 resolution: layer.z_resolution_mm.unwrap_or(RESOLUTION_MM),
                 inner: graph.inner(number as u32),
                 outer: graph.outer(number as u32),

@@ -2,7 +2,21 @@
 
 use std::f64::consts::{PI, TAU};
 
+use crate::detector::{Detector, Layer};
 use crate::spacepoint::{Spacepoint, normalised};
+
+/// The detector `generic` with layers of this thickness in radiation lengths, and two that none
+/// follows but the next one.
+pub(crate) fn uneven_detector(radiation_lengths: impl Fn(usize) -> f64) -> Detector {
+    let generic = Detector::generic();
+    let uneven = |(number, layer): (usize, &Layer)| Layer {
+        radiation_lengths: Some(radiation_lengths(number)),
+        next: [0, 11].contains(&number).then(|| vec![number as u32 + 1]),
+        ..layer.clone()
+    };
+    let layers = generic.layers().iter().enumerate().map(uneven).collect();
+    Detector::new("uneven", layers, None).expect("valid")
+}
 
 /// A track from the beam.
 #[derive(Clone, Copy)]

@@ -164,7 +164,14 @@ fn detector() -> impl Strategy<Value = Detector> {
             let sensor = [Sensor::Pixel, Sensor::ShortStrip, Sensor::LongStrip][sensor];
             let kind =
                 if disk { LayerKind::Endcap { z_mm, r_max_mm: size } } else { LayerKind::Barrel { radius_mm: size } };
-            Layer { kind, sensor: Some(sensor), z_resolution_mm: None, ids: Vec::new() }
+            Layer {
+                kind,
+                sensor: Some(sensor),
+                z_resolution_mm: None,
+                radiation_lengths: None,
+                next: None,
+                ids: Vec::new(),
+            }
         });
     let pair = (0..6u32, 6..12u32, 0.0..0.1, -2.0..2.0).prop_map(|(inner, outer, dphi_rad, eta)| BendingPair {
         inner,

@@ -107,6 +107,8 @@ fn barrels(radii: &[f64]) -> Detector {
         kind: LayerKind::Barrel { radius_mm },
         sensor: Some(Sensor::Pixel),
         z_resolution_mm: None,
+        radiation_lengths: None,
+        next: None,
         ids: vec![],
     };
     Detector::new("telescope", radii.iter().map(layer).collect(), None).expect("a detector")

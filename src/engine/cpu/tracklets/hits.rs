@@ -38,8 +38,8 @@ pub(super) struct HitRecord<R> {
     pub(super) phi: R,
     pub(super) z: R,
     pub(super) resolution: R,
-    /// 1 on a disk, 0 on a barrel.
-    pub(super) disk: R,
+    /// In layers of 1 % of a radiation length; of a disk, with a negative sign.
+    pub(super) thickness: R,
 }
 
 /// A hit that has no place yet.
@@ -84,7 +84,7 @@ impl<R: Real> PixelHits<R> {
         let of_layers: Vec<[R; 2]> = layers
             .iter()
             .map(|layer| {
-                let of = |layer: &PixelLayer| [layer.resolution, f64::from(u8::from(layer.is_disk))].map(number);
+                let of = |layer: &PixelLayer| [layer.resolution, layer.thickness].map(number);
                 layer.as_ref().map(of).unwrap_or_default()
             })
             .collect();
@@ -93,8 +93,8 @@ impl<R: Real> PixelHits<R> {
         for &Unsorted { cell, number: of, rho, phi, z } in self.unsorted.iter().rev() {
             let begin = &mut self.begins[cell as usize];
             *begin -= 1;
-            let (place, [resolution, disk]) = (*begin as usize, of_layers[cell as usize / CELLS]);
-            self.records[place] = HitRecord { rho, inverse_rho: number(1.0) / rho, phi, z, resolution, disk };
+            let (place, [resolution, thickness]) = (*begin as usize, of_layers[cell as usize / CELLS]);
+            self.records[place] = HitRecord { rho, inverse_rho: number(1.0) / rho, phi, z, resolution, thickness };
             self.numbers[place] = of;
             (self.rho[place], self.phi[place], self.z[place]) = (rho, phi, z);
             self.bend[place] = bend_of(max_kappa, rho);

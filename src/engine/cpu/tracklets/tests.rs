@@ -6,7 +6,7 @@ use crate::config::{Config, Preset};
 use crate::detector::Detector;
 use crate::engine::plan::Search;
 use crate::engine::reference::ReferenceTracklets;
-use crate::engine::tracklets::toy::{crowd, doubled_track, event, hostile};
+use crate::engine::tracklets::toy::{crowd, doubled_track, event, hostile, uneven_detector};
 use crate::spacepoint::{Roi, RoiDescriptor, Spacepoint, normalised};
 
 struct Both {
@@ -17,11 +17,14 @@ struct Both {
 
 impl Both {
     fn new(config: &Config) -> Self {
-        let detector = Detector::generic();
+        Self::of(config, &Detector::generic())
+    }
+
+    fn of(config: &Config, detector: &Detector) -> Self {
         Self {
-            reference: ReferenceTracklets::new(config, &detector),
-            tracklets: TrackletSearch::new(config, &detector),
-            search: Search::new(config, &detector).expect("valid"),
+            reference: ReferenceTracklets::new(config, detector),
+            tracklets: TrackletSearch::new(config, detector),
+            search: Search::new(config, detector).expect("valid"),
         }
     }
 
@@ -94,6 +97,41 @@ fn events_have_the_tracklets_and_vertices_of_the_reference() {
         let [tracklets, vertices] = both.check(&format!("event {i}"), &spacepoints, buffers);
         assert!(tracklets >= 8 * i && 10 * vertices >= 9 * i, "event {i}: {tracklets} tracklets, {vertices} vertices");
     }
+}
+
+/// Thick layers scatter more, and a layer is followed by those that the detector names.
+#[test]
+fn layers_have_their_own_thickness_and_followers() {
+    let config = Config::preset(Preset::Auto);
+    let rng = &mut fastrand::Rng::with_seed(47);
+    let spacepoints = event(rng, &[-50.0, -10.0, 20.0, 70.0]);
+    let [uneven, thin, thick] =
+        [uneven_detector(|number| 0.004 + 0.003 * number as f64), uneven_detector(|_| 0.01), uneven_detector(|_| 0.04)];
+    let buffers = &mut TrackletBuffers::default();
+    let [tracklets, vertices] = Both::of(&config, &uneven).check("uneven", &spacepoints, buffers);
+    assert!(tracklets >= 40 && vertices >= 4, "{tracklets} tracklets, {vertices} vertices");
+    let hits = |tracklet: &Tracklet| tracklet.hits().to_vec();
+    let mut find = |what: &str, detector| {
+        Both::of(&config, detector).check(what, &spacepoints, buffers);
+        buffers.tracklets.clone()
+    };
+    let (thin, thick) = (find("thin", &thin), find("thick", &thick));
+    // Of a soft track, scattering is nearly all of the error: twice as much in four times the
+    // thickness.
+    let error_of = |all: &[Tracklet], of: &Tracklet| {
+        let same = all.iter().find(|other| hits(other) == hits(of))?;
+        Some(same.z_covariance[0].sqrt())
+    };
+    let ratios = thin.iter().filter(|tracklet| tracklet.pt_gev < 0.7).filter_map(|tracklet| {
+        let thick = error_of(&thick, tracklet)?;
+        Some(thick / tracklet.z_covariance[0].sqrt())
+    });
+    let ratios: Vec<f64> = ratios.collect();
+    assert!(ratios.len() > 5 && ratios.iter().all(|ratio| (1.5..2.0).contains(ratio)), "{ratios:?}");
+    // Hits of layer 0 are followed by hits of layer 1 alone.
+    let layer = |hit: u32| spacepoints[hit as usize].layer;
+    let second = |tracklet: &Tracklet| (layer(tracklet.hits()[0]), layer(tracklet.hits()[1]));
+    assert!(thin.iter().map(second).all(|(first, second)| first != 0 || second == 1));
 }
 
 #[test]

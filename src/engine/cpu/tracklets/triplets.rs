@@ -93,7 +93,7 @@ struct Neighbours<R> {
     rho: Vec<R>,
     inverse_rho: Vec<R>,
     resolution: Vec<R>,
-    disk: Vec<R>,
+    thickness: Vec<R>,
     /// The step relative to rho.
     step_by_rho: Vec<R>,
     /// The largest distance along z from the hit's own error: on a barrel, and on a disk for each
@@ -112,7 +112,7 @@ impl<R> Default for Neighbours<R> {
             rho: Vec::new(),
             inverse_rho: Vec::new(),
             resolution: Vec::new(),
-            disk: Vec::new(),
+            thickness: Vec::new(),
             step_by_rho: Vec::new(),
             z_reach: Vec::new(),
             z_reach_on_disk: Vec::new(),
@@ -161,8 +161,7 @@ const MAX_PHI_ERRORS: f64 = 3.5;
 const PHI_MARGIN: f64 = 0.0005;
 /// Triplets that are computed together.
 const PENDING: usize = 256;
-/// Columns of a pending triplet: rho, 1 / rho, phi, z, resolution, and whether it is on a disk, of
-/// each hit.
+/// Columns of a pending triplet: rho, 1 / rho, phi, z, resolution and thickness of each hit.
 const COLUMNS: usize = 18;
 
 struct FillTriplets<'a, R> {
@@ -228,9 +227,10 @@ impl<R: Lanes> Neighbours<R> {
     fn fill<S: Simd, const OUTWARDS: bool>(&mut self, from: &PixelHits<R>, middle: usize) {
         let count = self.hits.len().next_multiple_of(R::count::<S>());
         if self.step.len() < count {
-            let Self { step, turn, dz, rho, inverse_rho, resolution, disk, .. } = self;
+            let Self { step, turn, dz, rho, inverse_rho, resolution, thickness, .. } = self;
             let Self { step_by_rho, z_reach, z_reach_on_disk, .. } = self;
-            let columns = [step, turn, dz, rho, inverse_rho, resolution, disk, step_by_rho, z_reach, z_reach_on_disk];
+            let columns =
+                [step, turn, dz, rho, inverse_rho, resolution, thickness, step_by_rho, z_reach, z_reach_on_disk];
             for column in columns {
                 column.resize(2 * count, R::from_f64(1.0));
             }
@@ -246,13 +246,14 @@ impl<R: Lanes> Neighbours<R> {
             if OUTWARDS {
                 let reach = R::from_f64(MAX_Z_ERRORS) * hit.resolution;
                 self.step_by_rho[i] = step * hit.inverse_rho;
-                self.z_reach[i] = reach * (R::from_f64(1.0) - hit.disk);
-                self.z_reach_on_disk[i] = reach * hit.disk;
+                let zero = R::from_f64(0.0);
+                let (on_barrel, on_disk) = if hit.thickness < zero { (zero, reach) } else { (reach, zero) };
+                (self.z_reach[i], self.z_reach_on_disk[i]) = (on_barrel, on_disk);
             } else {
                 self.rho[i] = hit.rho;
                 self.inverse_rho[i] = hit.inverse_rho;
                 self.resolution[i] = hit.resolution;
-                self.disk[i] = hit.disk;
+                self.thickness[i] = hit.thickness;
             }
         }
     }
@@ -377,9 +378,9 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
 
     /// The error of z of hits on tracks of these slopes.
     #[inline(always)]
-    fn z_error(&self, resolution: R::Vector<S>, disk: R::Vector<S>, on_disk: R::Vector<S>) -> R::Vector<S> {
+    fn z_error(&self, resolution: R::Vector<S>, thickness: R::Vector<S>, on_disk: R::Vector<S>) -> R::Vector<S> {
         let simd = self.simd;
-        let is_disk = R::less(simd, self.all(0.5), disk);
+        let is_disk = R::less(simd, thickness, self.all(0.0));
         R::select(simd, is_disk, R::times(simd, resolution, on_disk), resolution)
     }
 
@@ -389,16 +390,17 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
         &self,
         kappa: R::Vector<S>,
         slope2: R::Vector<S>,
-        disk: R::Vector<S>,
+        thickness: R::Vector<S>,
         on_disk: R::Vector<S>,
     ) -> R::Vector<S> {
         let simd = self.simd;
         let by_pt = R::times(simd, R::absolute(simd, kappa), R::splat(simd, self.by_gev_mm));
         let by_pt = R::larger(simd, by_pt, self.all(1.0 / MAX_PT_GEV));
-        // The length of the way through the layer.
+        // The length of the way through the layer, times its thickness.
         let root = R::root(simd, slope2);
-        let is_disk = R::less(simd, self.all(0.5), disk);
+        let is_disk = R::less(simd, thickness, self.all(0.0));
         let way = R::select(simd, is_disk, R::over(simd, root, on_disk), root);
+        let way = R::times(simd, way, R::absolute(simd, thickness));
         R::times(simd, R::times(simd, R::splat(simd, self.scattering2), R::times(simd, by_pt, by_pt)), way)
     }
 
@@ -406,8 +408,9 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
     #[inline(always)]
     fn predict(&self, inner: &Neighbours<R>, b: usize, to: &mut Predictions<R>) {
         let simd = self.simd;
-        let HitRecord { inverse_rho, resolution, disk, .. } = self.hits.records[b];
-        let [u_b, resolution_b, disk_b] = [inverse_rho, resolution, disk].map(|number| R::splat(simd, number));
+        let HitRecord { inverse_rho, resolution, thickness, .. } = self.hits.records[b];
+        let [u_b, resolution_b, thickness_b] =
+            [inverse_rho, resolution, thickness].map(|number| R::splat(simd, number));
         let Predictions { half_kappa, cot, by_curve, by_kink, at_middle, by_slope } = to;
         let columns = [half_kappa, cot, by_curve, by_kink, at_middle, by_slope];
         let (lanes, count) = (R::count::<S>(), inner.hits.len());
@@ -418,20 +421,21 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
         for first in (0..count).step_by(lanes) {
             let [step, turn, dz] = [&inner.step, &inner.turn, &inner.dz].map(|column| self.load(column, first));
             let [rho_a, u_a] = [&inner.rho, &inner.inverse_rho].map(|column| self.load(column, first));
-            let [resolution_a, disk_a] = [&inner.resolution, &inner.disk].map(|column| self.load(column, first));
+            let [resolution_a, thickness_a] =
+                [&inner.resolution, &inner.thickness].map(|column| self.load(column, first));
             let by_step = R::over(simd, self.all(1.0), step);
             let kappa = R::times(simd, R::times(simd, self.all(2.0), turn), by_step);
             let cot = R::times(simd, dz, by_step);
             let slope2 = R::plus(simd, self.all(1.0), R::times(simd, cot, cot));
             let on_disk = self.on_disk(cot);
-            let kink2 = self.kink2(kappa, slope2, disk_b, on_disk);
+            let kink2 = self.kink2(kappa, slope2, thickness_b, on_disk);
             let d02 = R::times(simd, R::times(simd, rho_a, rho_a), kink2);
             let d0 = R::root(simd, R::plus(simd, R::splat(simd, self.width2), d02));
             let of_hits = R::times(simd, R::times(simd, R::times(simd, self.all(4.0), resolution_b), u_a), by_step);
             let of_d0 = R::times(simd, R::times(simd, self.all(2.0), d0), R::times(simd, u_a, u_b));
             let curve_error = R::times(simd, self.all(0.5), R::plus(simd, of_hits, of_d0));
-            let e_a = self.z_error(resolution_a, disk_a, on_disk);
-            let e_b = self.z_error(resolution_b, disk_b, on_disk);
+            let e_a = self.z_error(resolution_a, thickness_a, on_disk);
+            let e_b = self.z_error(resolution_b, thickness_b, on_disk);
             // The kink counts more, for the triplet's curvature may be larger; so do arcs.
             let kink = R::times(simd, self.all(1.5), R::root(simd, R::times(simd, kink2, slope2)));
             let arcs = R::times(simd, self.all(ARC / MAX_Z_ERRORS), R::absolute(simd, cot));
@@ -501,8 +505,8 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
         }
         for (i, hits) in pending.iter().enumerate() {
             for (place, &hit) in hits.iter().enumerate() {
-                let HitRecord { rho, inverse_rho, phi, z, resolution, disk } = self.hits.records[hit as usize];
-                for (column, number) in [rho, inverse_rho, phi, z, resolution, disk].into_iter().enumerate() {
+                let HitRecord { rho, inverse_rho, phi, z, resolution, thickness } = self.hits.records[hit as usize];
+                for (column, number) in [rho, inverse_rho, phi, z, resolution, thickness].into_iter().enumerate() {
                     columns[3 * column + place][i] = number;
                 }
             }
@@ -513,7 +517,8 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
             let hit = |i: usize| [0, 1, 2].map(|place| self.load(&columns[3 * i + place], first));
             let ([rho_a, rho_b, rho_c], [u_a, u_b, u_c]) = (hit(0), hit(1));
             let ([phi_a, phi_b, phi_c], [z_a, z_b, z_c]) = (hit(2), hit(3));
-            let ([resolution_a, resolution_b, resolution_c], [disk_a, disk_b, disk_c]) = (hit(4), hit(5));
+            let ([resolution_a, resolution_b, resolution_c], [thickness_a, thickness_b, thickness_c]) =
+                (hit(4), hit(5));
             let cot = R::times(simd, R::minus(simd, z_b, z_a), R::over(simd, one, R::minus(simd, rho_b, rho_a)));
             let slope2 = R::plus(simd, one, R::times(simd, cot, cot));
             let on_disk = self.on_disk(cot);
@@ -532,11 +537,11 @@ impl<'a, R: Lanes, S: Simd> Finder<'a, R, S> {
             let ratio = R::over(simd, step, R::minus(simd, s_b, s_a));
             let dz = R::minus(simd, z_c, z_b);
             let dz = R::minus(simd, dz, R::times(simd, R::minus(simd, z_b, z_a), ratio));
-            let kink2 = self.kink2(kappa, slope2, disk_b, on_disk);
+            let kink2 = self.kink2(kappa, slope2, thickness_b, on_disk);
             let square = |x| R::times(simd, x, x);
-            let e_a = square(self.z_error(resolution_a, disk_a, on_disk));
-            let e_b = square(self.z_error(resolution_b, disk_b, on_disk));
-            let e_c = square(self.z_error(resolution_c, disk_c, on_disk));
+            let e_a = square(self.z_error(resolution_a, thickness_a, on_disk));
+            let e_b = square(self.z_error(resolution_b, thickness_b, on_disk));
+            let e_c = square(self.z_error(resolution_c, thickness_c, on_disk));
             let z_error2 = R::plus(simd, e_c, R::times(simd, e_b, square(R::plus(simd, one, ratio))));
             let z_error2 = R::plus(simd, z_error2, R::times(simd, e_a, square(ratio)));
             let kink = R::times(simd, R::times(simd, kink2, slope2), square(step));

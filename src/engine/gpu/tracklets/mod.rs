@@ -93,7 +93,7 @@ impl GpuTracklets {
             let (inner, outer) = (numbers(&layer.inner), numbers(&layer.outer));
             layers.push(Layer {
                 resolution: layer.resolution as f32,
-                disk: f32::from(u8::from(layer.is_disk)),
+                thickness: layer.thickness as f32,
                 first,
                 inner: inner.len() as u32,
                 outer: outer.len() as u32,

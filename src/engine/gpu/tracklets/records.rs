@@ -74,8 +74,8 @@ impl Counts {
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(super) struct Layer {
     pub(super) resolution: f32,
-    /// 1 on a disk, 0 on a barrel.
-    pub(super) disk: f32,
+    /// In layers of 1 % of a radiation length; of a disk, with a negative sign.
+    pub(super) thickness: f32,
     /// Its first word of the list of neighbours: layers further in, and then further out.
     pub(super) first: u32,
     pub(super) inner: u32,

@@ -7,7 +7,7 @@ use crate::config::{Config, Preset};
 use crate::detector::Detector;
 use crate::engine::cpu::tracklets::TrackletBuffers;
 use crate::engine::gpu::rounding::choose_rounding;
-use crate::engine::tracklets::toy::{crowd, doubled_track, event, hostile};
+use crate::engine::tracklets::toy::{crowd, doubled_track, event, hostile, uneven_detector};
 use crate::options::Precision;
 use crate::spacepoint::{Roi, RoiDescriptor, Spacepoint};
 
@@ -19,10 +19,14 @@ struct Both {
 
 impl Both {
     fn new(gpu: &Gpu, config: &Config) -> Self {
-        let search = Search::new(config, &Detector::generic()).expect("valid");
+        Self::of(gpu, config, &Detector::generic())
+    }
+
+    fn of(gpu: &Gpu, config: &Config, detector: &Detector) -> Self {
+        let search = Search::new(config, detector).expect("valid");
         let rounding = pollster::block_on(choose_rounding::<f32>(gpu, Precision::F32)).expect("a device");
         let device = GpuTracklets::new(gpu.clone(), &search, rounding, Checks::Checked, 128 << 20).expect("kernels");
-        Self { device, tracklets: TrackletSearch::new(config, &Detector::generic()), search }
+        Self { device, tracklets: TrackletSearch::new(config, detector), search }
     }
 
     /// The chains of the events in one part.
@@ -74,6 +78,20 @@ fn on_each(config: &Config, check: impl Fn(&str, &Both)) {
     for adapter in on_adapters() {
         let gpu = shared_device_with(&adapter, wgpu::Features::empty());
         check(&adapter.name, &Both::new(&gpu, config));
+    }
+}
+
+#[test]
+fn layers_have_their_own_thickness_and_followers() {
+    let (config, detector) = (Config::preset(Preset::Auto), uneven_detector(|number| 0.004 + 0.003 * number as f64));
+    for adapter in on_adapters() {
+        let gpu = shared_device_with(&adapter, wgpu::Features::empty());
+        let (uneven, even) = (Both::of(&gpu, &config, &detector), Both::new(&gpu, &config));
+        let rng = &mut fastrand::Rng::with_seed(54);
+        let events: Vec<Roi> = (0..4).map(|_| roi(event(rng, &[-50.0, -10.0, 20.0, 70.0]))).collect();
+        let whole = ZRanges::one([-200.0, 200.0]);
+        assert!(uneven.check(&adapter.name, &events, &whole) > 100, "{}", adapter.name);
+        assert_ne!(uneven.on_device(&events, &whole), even.on_device(&events, &whole), "{}", adapter.name);
     }
 }
 

@@ -6,9 +6,9 @@ use super::search::ReferenceTracklets;
 use super::triplets::arc;
 use crate::tracklet::Tracklet;
 
-/// Where tracks cross the beam pipe, and its thickness in layers \[mm\].
+/// Where tracks cross the beam pipe \[mm\], and its thickness.
 const BEAM_PIPE_MM: f64 = 20.0;
-const BEAM_PIPE_LAYERS: f64 = 0.16;
+const BEAM_PIPE_RADIATION_LENGTHS: f64 = 0.0016;
 /// How far d0 is held near the beam \[mm\].
 const D0_PRIOR_MM: f64 = 0.05;
 /// Rounds of the fit: errors depend on the fitted momentum and slope.
@@ -51,8 +51,9 @@ impl ReferenceTracklets {
             along_z[i][i] = hit.z_error(cot).powi(2);
             in_bend[i][i] = hit.resolution.powi(2);
         }
-        let pipe = (BEAM_PIPE_MM, BEAM_PIPE_LAYERS.sqrt() * self.scattering(kappa, cot, false), 0);
-        let layer = |(i, hit): (usize, &PixelHit)| (arcs[i], self.scattering(kappa, cot, hit.is_disk), i + 1);
+        let of_pipe = PixelHit { is_disk: false, radiation_lengths: BEAM_PIPE_RADIATION_LENGTHS, ..hits[0] };
+        let pipe = (BEAM_PIPE_MM, self.scattering(kappa, cot, &of_pipe), 0);
+        let layer = |(i, hit): (usize, &PixelHit)| (arcs[i], self.scattering(kappa, cot, hit), i + 1);
         for (at, theta, behind) in [pipe].into_iter().chain(hits.iter().enumerate().map(layer)) {
             for i in behind..count {
                 for j in behind..count {

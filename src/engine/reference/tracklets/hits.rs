@@ -16,6 +16,8 @@ pub(super) struct PixelHit {
     pub(super) is_disk: bool,
     /// Standard deviation across the track's bend, and along z or, on a disk, along rho \[mm\].
     pub(super) resolution: f64,
+    /// Of its layer, in radiation lengths.
+    pub(super) radiation_lengths: f64,
     /// Its number in the event.
     pub(super) index: usize,
 }
@@ -49,7 +51,8 @@ impl PixelHits {
             let layer = layers.get(s.layer as usize).filter(is_pixel).filter(|_| takes(index))?;
             let (rho, phi) = about_beam(config, s)?;
             let resolution = layer.z_resolution_mm.unwrap_or(RESOLUTION_MM);
-            let hit = PixelHit { rho, phi, z: s.z, is_disk: layer.is_endcap(), resolution, index };
+            let radiation_lengths = layer.radiation_lengths.unwrap_or(0.01);
+            let hit = PixelHit { rho, phi, z: s.z, is_disk: layer.is_endcap(), resolution, radiation_lengths, index };
             by_layer[s.layer as usize].push(hit);
             Some(hit)
         });

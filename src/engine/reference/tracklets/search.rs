@@ -1,5 +1,6 @@
 //! The search: its detector and its cuts, and the physics that all steps share.
 
+use super::hits::PixelHit;
 use crate::config::Config;
 use crate::detector::{Detector, LayerGraph};
 
@@ -43,15 +44,16 @@ impl ReferenceTracklets {
         self.gev_mm() / kappa.abs().max(1e-6)
     }
 
-    /// The standard deviation of the scattering angle in a plane, in a layer of 1 % of a radiation
-    /// length \[rad\]: 1.5 MeV / p, times the root of the length of the way through the layer. Of
-    /// Highland's formula, it has the constant that fits simulated events.
-    pub(super) fn scattering(&self, kappa: f64, cot: f64, is_disk: bool) -> f64 {
+    /// The standard deviation of the scattering angle in a plane, in the layer of a hit \[rad\]: 1.5
+    /// MeV / p, times the root of the length of the way through the layer in units of 1 % of a
+    /// radiation length. Of Highland's formula, it has the constant that fits simulated events, and
+    /// no logarithm.
+    pub(super) fn scattering(&self, kappa: f64, cot: f64, hit: &PixelHit) -> f64 {
         let p = self.pt(kappa).min(MAX_PT_GEV) * (1.0 + cot * cot).sqrt();
         // 1 / sin theta on a barrel, 1 / cos theta on a disk.
         let across = (1.0 + cot * cot).sqrt();
-        let way = if is_disk { across / cot_on_disk(cot) } else { across };
-        SCATTERING_GEV * way.sqrt() / p
+        let way = if hit.is_disk { across / cot_on_disk(cot) } else { across };
+        SCATTERING_GEV * (way * hit.radiation_lengths / 0.01).sqrt() / p
     }
 }
 

@@ -84,7 +84,7 @@ impl ReferenceTracklets {
     /// hit.
     fn triplets(&self, hits: &PixelHits, doublet: &Doublet<'_>, b: &PixelHit, outer: u32) -> Vec<Triplet> {
         let &Doublet { a, kappa, cot } = doublet;
-        let theta = self.scattering(kappa, cot, b.is_disk);
+        let theta = self.scattering(kappa, cot, b);
         let in_bend = theta * (1.0 + cot * cot).sqrt();
         let d0 = self.config.beam_width_mm.hypot(a.rho * in_bend);
         // Of the curvature, from hits and d0.
@@ -109,7 +109,7 @@ impl ReferenceTracklets {
         if kappa.abs() > self.max_kappa() {
             return None;
         }
-        let theta = self.scattering(kappa, cot, b.is_disk);
+        let theta = self.scattering(kappa, cot, b);
         let [s_a, s_b, s_c] = [a, b, c].map(|hit| arc(hit.rho, kappa));
         let (step, ratio) = (s_c - s_b, (s_c - s_b) / (s_b - s_a));
         let dz = c.z - b.z - (b.z - a.z) * ratio;
