@@ -2,12 +2,17 @@
 
 mod efficiency;
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use zfinder::config::Tracklets;
+use zfinder::{Config, Engine, ZFinder};
+use zfinder_io::OnError;
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
 
+use super::input;
 use super::output::PROGRAM;
 use super::select::SelectOptions;
 use command_host::{Failure, PictureOptions};
@@ -24,6 +29,7 @@ pub(super) struct Plot {
 enum Picture {
     Histogram(Box<Histogram>),
     Event(Box<Event>),
+    Detector(Detector),
     Efficiency(efficiency::Efficiency),
 }
 
@@ -44,14 +50,43 @@ struct Histogram {
 ///
 /// Draws the first RoI of the input, or of those that --event and --roi name. Pairs are drawn to
 /// the beam line, with their third spacepoints. The right panel enlarges the region where they
-/// meet. Truth is that of `zfinder find`. Computed by the reference engine. PNG is smaller for
-/// thousands of spacepoints.
+/// meet. With tracklets (`--preset all-vertices`, `--tracklets`), these and their vertices are drawn
+/// in place of pairs. Truth is that of `zfinder find`. Computed by the reference engine; vertices of
+/// tracklets by the CPU engine. PNG is smaller for thousands of spacepoints.
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = EVENT_HELP)]
 struct Event {
     #[command(flatten)]
     roi: RoiPicture,
 }
+
+/// Draws the pixel layers of a detector in r-z, with those that may follow each on a tracklet
+///
+/// Without --output, prints the numbers of the layers that may follow each layer.
+#[derive(Args)]
+#[command(after_help = super::EXIT_CODES, after_long_help = DETECTOR_HELP)]
+struct Detector {
+    /// Built-in detector (atlas2010, generic, odd) or TOML file
+    #[arg(value_name = "NAME|FILE.toml")]
+    detector: String,
+    /// Range of z of the beam that tracks come from [mm]; that of the preset auto if not given
+    #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true)]
+    z_range: Option<Vec<f64>>,
+    /// Write to this file, which appears when the run is complete
+    #[arg(short, long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    picture: PictureOptions,
+}
+
+const DETECTOR_HELP: &str = "Examples:
+  zfinder plot detector generic
+  zfinder plot detector telescope.toml -o layers.svg
+
+Exit codes:
+  0  drawn or printed
+  1  an output that cannot be written
+  2  wrong usage: an unknown option, a bad detector file";
 
 const HISTOGRAM_HELP: &str = "Examples:
   zfinder plot histogram data/zee7_mu2 --event 3 -o histogram.svg
@@ -65,6 +100,7 @@ Exit codes:
 const EVENT_HELP: &str = "Examples:
   zfinder plot event data/zee7_mu2 --event 3 -o event.png
   zfinder plot event --preset hard-scatter data/tt14_mu46 -o event.png
+  zfinder plot event --preset all-vertices --tracklets all data/tt14_mu46 -o tracklets.png
 
 Exit codes:
   0  drawn
@@ -96,6 +132,7 @@ impl Plot {
         match self.picture {
             Picture::Histogram(histogram) => histogram.run(),
             Picture::Event(event) => event.run(),
+            Picture::Detector(detector) => detector.run(),
             Picture::Efficiency(efficiency) => efficiency.run(),
         }
     }
@@ -115,6 +152,32 @@ impl Histogram {
     }
 }
 
+impl Detector {
+    fn run(self) -> Result<(), Failure> {
+        let detector = input::detector(Some(&self.detector), &[], None, OnError::Stop)?;
+        let config = Config::default();
+        let z_range = match self.z_range.as_deref() {
+            Some(&[low, high]) if low < high && low.is_finite() && high.is_finite() => [low, high],
+            Some(_) => return Err(Failure::usage("--z-range is no range", "give two numbers, the lower one first")),
+            None => [config.z_min_mm, config.z_max_mm],
+        };
+        let graph = detector.layer_graph(z_range);
+        if graph.edges().next().is_none() {
+            return Err(Failure::usage(
+                format!("no pixel layer of detector {} follows another one", detector.name()),
+                "give layers sensor = \"pixel\" for tracklets",
+            ));
+        }
+        match self.output {
+            Some(output) => self.picture.open(&output, PROGRAM)?.draw(&plot::detector(&detector, z_range)),
+            None => {
+                let written = io::stdout().lock().write_all(graph.to_string().as_bytes());
+                written.map_err(|source| Failure::output("standard output", &source))
+            }
+        }
+    }
+}
+
 impl Event {
     fn run(self) -> Result<(), Failure> {
         let RoiPicture { output: Some(output), select, picture } = self.roi else {
@@ -126,6 +189,13 @@ impl Event {
         let roi = selected.first()?;
         let finder = &selected.finder;
         let inspection = finder.inspect(&roi)?;
+        let config = finder.config();
+        if config.all_vertices || config.tracklets != Tracklets::Off {
+            let with_all = ZFinder::builder(finder.detector().clone()).config(config.clone()).engine(Engine::Cpu);
+            let answer = with_all.build()?.find(&roi)?;
+            let truth = selected.vertices(roi.descriptor.id);
+            return target.draw(&plot::event_with_tracklets(&inspection, &answer, selected.finder.detector(), truth));
+        }
         let pairs = match inspection.peaks.first() {
             Some(peak) => finder.pairs(&roi, peak)?,
             None => Vec::new(),

@@ -119,7 +119,7 @@ fn find_shows_histograms_below_its_table() {
     let pictures: Vec<&str> = text.split("\n\n").collect();
     // The table, three RoIs, and the score.
     assert_eq!(pictures.len(), 1 + 3 + 1, "{text}");
-    assert!(pictures[1].starts_with("event 3, RoI 0: 12 spacepoints, status ok\n"), "{text}");
+    assert!(pictures[1].starts_with("event 3, RoI 0: 12 spacepoints, status insignificant\n"), "{text}");
     for sign in ["█", "▲", "◆ hard scatter", "· pile-up"] {
         assert!(pictures[1].contains(sign), "{text}");
     }
@@ -165,4 +165,46 @@ fn an_evaluation_is_drawn_from_its_json() {
     failed(&efficiency(&["/none/such.json"]), 1, &["/none/such.json"]);
     let bad = written(&dir, "bad.json", "{\n\"by\": 3}\n");
     failed(&efficiency(&[&bad]), 1, &["bad.json, row 2", "zfinder evaluate --format json"]);
+}
+
+#[test]
+fn tracklets_of_an_event_are_drawn() {
+    let dir = folder();
+    let path = dir.path().join("event.svg");
+    let output = path.display().to_string();
+    let input = sample("tt14_mu46");
+    let draw = |options: &[&str]| {
+        succeeded(zfinder(&[&["plot", "event", "-o", &output, &input], options].concat()));
+        fs::read_to_string(&path).expect("written")
+    };
+    let all = draw(&["--preset", "all-vertices", "--tracklets", "all"]);
+    for word in ["30 vertices found, 32 true", " tracklets of the first vertex", "of no vertex", "true pile-up"] {
+        assert!(all.contains(word), "no `{word}` in:\n{all:.3000}");
+    }
+    // The vertices of the peaks, with the tracklets of the first one.
+    let window = draw(&["--tracklets", "window"]);
+    assert!(window.contains("2 vertices found") && window.contains(" tracklets of the first vertex"), "{window:.3000}");
+    assert!(!draw(&[]).contains("tracklet"));
+}
+
+#[test]
+fn the_layers_that_follow_each_other_are_drawn_and_printed() {
+    let dir = folder();
+    let path = dir.path().join("layers.svg");
+    let output = path.display().to_string();
+    let printed = succeeded(zfinder(&["plot", "detector", "generic"]));
+    assert!(printed.starts_with("0 -> 1, 2, 10, 11\n1 -> 2, 3, 10, 11\n"), "{printed}");
+    assert_eq!(succeeded(zfinder(&["plot", "detector", "generic", "-o", &output])), "");
+    let drawn = fs::read_to_string(&path).expect("written");
+    assert!(drawn.contains("detector generic: 11 pixel layers, 23 pairs"), "{drawn:.3000}");
+    // A layer names those that follow it.
+    let layer = |radius: u32, keys: &str| {
+        format!("[[layer]]\nkind = \"barrel\"\nsensor = \"pixel\"\nradius_mm = {radius}.0\n{keys}\n")
+    };
+    let text = format!("name = \"own\"\n{}{}{}", layer(30, "next = [2]"), layer(60, ""), layer(90, ""));
+    let own = written(&dir, "own.toml", &text);
+    assert_eq!(succeeded(zfinder(&["plot", "detector", &own])), "0 -> 2\n1 -> 2\n");
+    let strips = written(&dir, "strips.toml", &text.replace("pixel", "long-strip").replace("next = [2]", ""));
+    failed(&zfinder(&["plot", "detector", &strips]), 2, &["no pixel layer of detector own", "sensor"]);
+    failed(&zfinder(&["plot", "detector", "generic", "--z-range", "5", "-5"]), 2, &["--z-range"]);
 }

@@ -1,11 +1,11 @@
 //! Plots an event in r-z.
 
 use hep_figure::{Axis, Colour, Entry, Figure, Key, Layer, Line, Marker, Panel, Point, Symbol};
-use zfinder::Detector;
-use zfinder::Spacepoint;
 use zfinder::detector::LayerKind;
+use zfinder::{Detector, Results, Spacepoint, Tracklet, Vertex};
 use zfinder_io::TruthVertex;
 
+use super::layers::{LAYER, Window, layer_lines};
 use super::marks::{found, of_truth, title, truth_entries};
 use crate::inspect::{Inspection, Pair};
 
@@ -16,7 +16,6 @@ const MARGIN: f64 = 0.08;
 /// \[mm\].
 const WIDTHS: f64 = 12.0;
 const LEAST_MM: f64 = 3.0;
-const LAYER: Colour = Colour::new([205, 205, 205]);
 const SPACEPOINT: Colour = Colour::new([110, 110, 110]);
 
 /// Draws an event in r-z: spacepoints, layers, and the pairs of the first peak
@@ -26,12 +25,29 @@ const SPACEPOINT: Colour = Colour::new([110, 110, 110]);
 /// lower.
 #[must_use]
 pub fn event(inspection: &Inspection, pairs: &[Pair], detector: &Detector, truth: &[TruthVertex]) -> Figure {
-    Drawing { inspection, pairs, detector, truth }.figure()
+    let vertices = inspection.vertices().collect();
+    Drawing { inspection, pairs, tracklets: &[], vertices, detector, truth }.figure()
+}
+
+/// Draws an event as [`event`] does, with the vertices and tracklets of an answer of one RoI in
+/// place of pairs. A tracklet has the colour of its vertex, from the beam line to its last
+/// spacepoint; those of no vertex are grey.
+#[must_use]
+pub fn event_with_tracklets(
+    inspection: &Inspection,
+    answer: &Results,
+    detector: &Detector,
+    truth: &[TruthVertex],
+) -> Figure {
+    let vertices = answer.vertices().iter().collect();
+    Drawing { inspection, pairs: &[], tracklets: answer.tracklets(), vertices, detector, truth }.figure()
 }
 
 struct Drawing<'a> {
     inspection: &'a Inspection,
     pairs: &'a [Pair],
+    tracklets: &'a [Tracklet],
+    vertices: Vec<Vertex>,
     detector: &'a Detector,
     truth: &'a [TruthVertex],
 }
@@ -41,40 +57,14 @@ fn place(s: &Spacepoint) -> (f64, f64) {
     (s.z, if s.phi < 0.0 { -s.rho } else { s.rho })
 }
 
-/// A rectangle in the r-z plane \[mm\].
-#[derive(Clone, Copy)]
-struct Window {
-    low: f64,
-    high: f64,
-    /// rho on either side of the beam.
-    rho: f64,
-}
-
-impl Window {
-    fn holds(&self, (z, rho): (f64, f64)) -> bool {
-        self.low <= z && z <= self.high && rho.abs() <= self.rho
-    }
-
-    /// Returns the fraction, 0 to 1, of a line from the beam at z to this point that is inside the
-    /// window.
-    fn share(&self, z: f64, to: (f64, f64)) -> f64 {
-        let within = |from: f64, to: f64, low: f64, high: f64| match to - from {
-            step if step > 0.0 => (high - from) / step,
-            step if step < 0.0 => (low - from) / step,
-            _ => 1.0,
-        };
-        within(z, to.0, self.low, self.high).min(within(0.0, to.1, -self.rho, self.rho)).clamp(0.0, 1.0)
-    }
-}
-
 impl Drawing<'_> {
     fn figure(&self) -> Figure {
         let mut panels = vec![self.panel("whole", self.whole(), "z [mm]")];
-        if let Some(peak) = self.inspection.peaks.first() {
-            panels.push(self.panel("vertex", self.near(peak.vertex.z_mm), "z near the first vertex [mm]"));
+        if let Some(first) = self.vertices.first() {
+            panels.push(self.panel("vertex", self.near(first.z_mm), "z near the first vertex [mm]"));
         }
         Figure {
-            title: title(self.inspection, self.truth),
+            title: title(self.inspection, self.vertices.len(), self.truth),
             columns: panels.len(),
             panels,
             panel_size: (600.0, 560.0),
@@ -95,15 +85,28 @@ impl Drawing<'_> {
         if self.pairs.iter().any(|pair| !pair.thirds.is_empty()) {
             legend.push(Entry::new(Key::Marker(third()), "third spacepoint"));
         }
-        if !self.inspection.peaks.is_empty() {
+        if !self.tracklets.is_empty() {
+            let of_first = self.tracklets.iter().filter(|tracklet| tracklet.vertex() == Some(0)).count();
+            legend.push(Entry::new(line(of_vertex(Some(0))), format!("{of_first} tracklets of the first vertex")));
+            legend.push(Entry::new(line(of_vertex(Some(1))), "of others, in four colours"));
+            legend.push(Entry::new(line(of_vertex(None)), "of no vertex"));
+        }
+        if !self.vertices.is_empty() {
             legend.push(Entry::new(Key::Marker(found()), "found vertex"));
         }
         legend.extend(truth_entries(self.truth));
         legend
     }
 
-    /// Returns the window of all spacepoints, or of the detector without any.
+    /// Returns the window of all spacepoints, or of the detector without any. With tracklets it
+    /// shows them, and the vertices apart.
     fn whole(&self) -> Window {
+        if !self.tracklets.is_empty() {
+            let hits = self.tracklets.iter().flat_map(Tracklet::hits);
+            let rho = hits.filter_map(|&hit| Some(self.inspection.spacepoints.get(hit as usize)?.rho));
+            let z = self.vertices.iter().map(|vertex| vertex.z_mm.abs()).fold(30.0, f64::max);
+            return Window { low: -4.0 * z, high: 4.0 * z, rho: (1.0 + MARGIN) * rho.fold(1.0, f64::max) };
+        }
         let spacepoints = self.inspection.spacepoints.iter().map(place);
         let layers = self.detector.layers().iter().map(|layer| match layer.kind {
             LayerKind::Barrel { radius_mm } => (radius_mm, radius_mm),
@@ -138,7 +141,10 @@ impl Drawing<'_> {
             places.filter(inside).map(|(z, rho)| Point::new(z, rho)).collect()
         };
         let layers = &mut panel.layers;
-        layers.push(Layer::Segments(self.layers(window), Line::solid(LAYER, 1.0)));
+        layers.push(Layer::Segments(
+            layer_lines(self.detector, self.detector.layers().iter(), window),
+            Line::solid(LAYER, 1.0),
+        ));
         layers.push(Layer::Points(points(&mut self.inspection.spacepoints.iter().map(place)), spacepoint()));
         // Many lines are drawn fainter.
         let ink = Colour::BLACK.with_alpha((60.0 / self.pairs.len() as f64).clamp(0.25, 0.8));
@@ -155,12 +161,35 @@ impl Drawing<'_> {
             thirds.extend(pair.thirds.iter().map(on_side));
         }
         layers.push(Layer::Segments(segments, Line::solid(ink, 1.0)));
+        self.tracklets(layers, window);
         let dot = Marker { symbol: Symbol::Disc, is_filled: true, colour: Colour::BLACK, size: 2.0 };
         layers.push(Layer::Points(points(&mut ends.into_iter()), dot));
         layers.push(Layer::Points(points(&mut thirds.into_iter()), third()));
         layers.push(Layer::Line(vec![(window.low, 0.0), (window.high, 0.0)], Line::solid(Colour::BLACK, 1.0)));
         self.vertices(layers, window);
         panel
+    }
+
+    /// Draws tracklets from the beam line through their spacepoints, those of the first vertex last.
+    fn tracklets(&self, layers: &mut Vec<Layer>, window: Window) {
+        let mut of_colours: Vec<(Option<usize>, Vec<[(f64, f64); 2]>)> = Vec::new();
+        for vertex in [None, Some(1), Some(2), Some(3), Some(4), Some(0)] {
+            of_colours.push((vertex, Vec::new()));
+        }
+        for tracklet in self.tracklets {
+            let number = tracklet.vertex().map(|vertex| if vertex == 0 { 0 } else { 1 + (vertex - 1) % 4 });
+            let Some((_, segments)) = of_colours.iter_mut().find(|(of, _)| *of == number) else { continue };
+            let at = |&hit: &u32| self.inspection.spacepoints.get(hit as usize);
+            let Some(last) = tracklet.hits().iter().filter_map(at).last() else { continue };
+            // The whole tracklet is on one side, even if phi changes its sign along it.
+            let to = place(last);
+            let share = window.share(tracklet.z0_mm, to);
+            let from = tracklet.z0_mm;
+            segments.push([(from, 0.0), (from + share * (to.0 - from), share * to.1)]);
+        }
+        for (vertex, segments) in of_colours {
+            layers.push(Layer::Segments(segments, Line::solid(of_vertex(vertex), 1.0)));
+        }
     }
 
     /// Marks found vertices at the upper edge, true ones at the lower.
@@ -172,37 +201,17 @@ impl Drawing<'_> {
             let points = those.filter_map(|vertex| at(vertex.z_mm, below)).collect();
             layers.push(Layer::Points(points, of_truth(is_hard_scatter)));
         }
-        let vertices = self.inspection.vertices();
+        let vertices = self.vertices.iter();
         layers.push(Layer::Points(vertices.filter_map(|vertex| at(vertex.z_mm, above)).collect(), found()));
     }
+}
 
-    /// Returns both ends of each line of a layer in this window. Barrels extend to the first disk
-    /// with as large a radius, disks begin at the innermost barrel.
-    fn layers(&self, window: Window) -> Vec<[(f64, f64); 2]> {
-        let layers = self.detector.layers();
-        let radii = layers.iter().filter_map(|layer| match layer.kind {
-            LayerKind::Barrel { radius_mm } => Some(radius_mm),
-            LayerKind::Endcap { .. } => None,
-        });
-        let innermost = radii.fold(f64::INFINITY, f64::min);
-        let mut lines = Vec::new();
-        for layer in layers {
-            for side in [-1.0, 1.0] {
-                match layer.kind {
-                    LayerKind::Barrel { radius_mm } if radius_mm < window.rho => {
-                        let end = self.detector.barrel_end(radius_mm);
-                        let (low, high) = (window.low.max(-end), window.high.min(end));
-                        lines.push([(low, side * radius_mm), (high, side * radius_mm)]);
-                    }
-                    LayerKind::Endcap { z_mm, r_max_mm } if window.holds((side * z_mm, 0.0)) => {
-                        let (from, to) = (if innermost < r_max_mm { innermost } else { 0.0 }, r_max_mm.min(window.rho));
-                        lines.extend([-1.0, 1.0].map(|up| [(side * z_mm, up * from), (side * z_mm, up * to)]));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        lines
+/// The colour of the tracklets of a vertex: black for the first one, and four colours in turn.
+fn of_vertex(vertex: Option<usize>) -> Colour {
+    match vertex {
+        None => Colour::new([150, 150, 150]).with_alpha(0.3),
+        Some(0) => Colour::BLACK.with_alpha(0.7),
+        Some(number) => Colour::numbered([1, 3, 5, 0][(number - 1) % 4]).with_alpha(0.5),
     }
 }
 

@@ -26,8 +26,8 @@ pub(super) fn truth_entries(truth: &[TruthVertex]) -> Vec<Entry> {
         .collect()
 }
 
-pub(super) fn title(inspection: &Inspection, truth: &[TruthVertex]) -> String {
-    let (summary, found) = (&inspection.summary, inspection.vertices().len());
+pub(super) fn title(inspection: &Inspection, found: usize, truth: &[TruthVertex]) -> String {
+    let summary = &inspection.summary;
     let mut title = format!(
         "event {}, RoI {}: {} spacepoints, {} found",
         summary.id.event_id,

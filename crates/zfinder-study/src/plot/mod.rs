@@ -1,5 +1,5 @@
-//! Plots of an [evaluation] and its [vertices], and of the [histogram] and the [event] of an RoI;
-//! and the histogram as text, for a [terminal].
+//! Plots of an [evaluation] and its [vertices], of the [histogram] and the [event] of an RoI, and of
+//! a [detector]; and the histogram as text, for a [terminal].
 //!
 //! A [`Figure`] is written as PNG, SVG or PDF. Series also differ by marker or dash, so that
 //! figures are readable in black and white.
@@ -19,6 +19,7 @@
 mod evaluation;
 mod event;
 mod histogram;
+mod layers;
 mod marks;
 mod terminal;
 #[cfg(test)]
@@ -26,8 +27,9 @@ mod tests;
 mod vertices;
 
 pub use evaluation::{Plotted, evaluation};
-pub use event::event;
+pub use event::{event, event_with_tracklets};
 pub use hep_figure::{Error, Figure, Format, Options};
 pub use histogram::histogram;
+pub use layers::detector;
 pub use terminal::terminal;
 pub use vertices::{PlottedVertices, vertices};
