@@ -82,9 +82,9 @@ impl Detector {
     ///
     /// # Errors
     /// [`Error::Detector`]: fewer than 2 or more than [`MAX_LAYERS`] layers, sizes that are not
-    /// finite and positive, a
-    /// thickness above one radiation length, `next` that names other layers than pixels, two
-    /// layers with the same (volume, layer) number, a table of bending that names unknown layers.
+    /// finite and positive, two layers with the same (volume, layer) number, a table of bending
+    /// that names unknown layers. Also a layer thicker than one radiation length, and
+    /// [`Layer::next`] with other layers than pixels.
     ///
     /// ```
     /// use zfinder::detector::{Layer, LayerKind, Sensor};

@@ -50,8 +50,8 @@ struct Histogram {
 ///
 /// Draws the first RoI of the input, or of those that --event and --roi name. Pairs are drawn to
 /// the beam line, with their third spacepoints. The right panel enlarges the region where they
-/// meet. With tracklets (`--preset all-vertices`, `--tracklets`), these and their vertices are drawn
-/// in place of pairs. Truth is that of `zfinder find`. Computed by the reference engine; vertices of
+/// meet. With tracklets (`--preset all-vertices`, `--tracklets`), these and their vertices are
+/// drawn in place of pairs. Truth is that of `zfinder find`. Computed by the reference engine;
 /// tracklets by the CPU engine. PNG is smaller for thousands of spacepoints.
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = EVENT_HELP)]

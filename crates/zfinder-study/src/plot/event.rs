@@ -30,8 +30,8 @@ pub fn event(inspection: &Inspection, pairs: &[Pair], detector: &Detector, truth
 }
 
 /// Draws an event as [`event`] does, with the vertices and tracklets of an answer of one RoI in
-/// place of pairs. A tracklet has the colour of its vertex, from the beam line to its last
-/// spacepoint; those of no vertex are grey.
+/// place of pairs. A tracklet goes from the beam line to its last spacepoint, in the colour of its
+/// vertex, or in grey without one.
 #[must_use]
 pub fn event_with_tracklets(
     inspection: &Inspection,
@@ -170,7 +170,7 @@ impl Drawing<'_> {
         panel
     }
 
-    /// Draws tracklets from the beam line through their spacepoints, those of the first vertex last.
+    /// Draws tracklets from the beam line to their last spacepoints, with the first vertex on top.
     fn tracklets(&self, layers: &mut Vec<Layer>, window: Window) {
         let mut of_colours: Vec<(Option<usize>, Vec<[(f64, f64); 2]>)> = Vec::new();
         for vertex in [None, Some(1), Some(2), Some(3), Some(4), Some(0)] {

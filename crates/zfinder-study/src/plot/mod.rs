@@ -1,5 +1,5 @@
-//! Plots of an [evaluation] and its [vertices], of the [histogram] and the [event] of an RoI, and of
-//! a [detector]; and the histogram as text, for a [terminal].
+//! Plots of an [evaluation] and its [vertices], of the [histogram] and the [event] of an RoI, and
+//! of a [detector]; and the histogram as text, for a [terminal].
 //!
 //! A [`Figure`] is written as PNG, SVG or PDF. Series also differ by marker or dash, so that
 //! figures are readable in black and white.

@@ -21,7 +21,7 @@ pub(crate) struct Chain<R> {
 pub(crate) struct Chains<R> {
     /// The kept ones, the best one first.
     pub(crate) kept: Vec<Chain<R>>,
-    /// All of them: those of six hits, of five, of four, of three.
+    /// Chains of six hits, of five, of four, of three.
     by_length: [Vec<Chain<R>>; LENGTHS],
     /// Of chains of one length: chi2, and the place among them.
     order: Vec<u64>,

@@ -2,7 +2,6 @@
 
 use std::f64::consts::{PI, TAU};
 
-use super::search::cot_on_disk;
 use crate::config::Config;
 use crate::detector::{Detector, Sensor};
 use crate::spacepoint::{RoiView, Spacepoint, normalised, usable};
@@ -119,4 +118,9 @@ fn about_beam(config: &Config, s: Spacepoint) -> Option<(f64, f64)> {
     let (x, y) = (s.rho * s.phi.cos() - x0, s.rho * s.phi.sin() - y0);
     let rho = x.hypot(y);
     usable(rho, s.phi, s.z).then(|| (rho, y.atan2(x)))
+}
+
+/// |cot| of a track that passes a disk; no track from the beam has less.
+pub(super) fn cot_on_disk(cot: f64) -> f64 {
+    cot.abs().max(0.01)
 }

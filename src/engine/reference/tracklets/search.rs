@@ -1,6 +1,6 @@
 //! The search: its detector and its cuts, and the physics that all steps share.
 
-use super::hits::PixelHit;
+use super::hits::{PixelHit, cot_on_disk};
 use crate::config::Config;
 use crate::detector::{Detector, LayerGraph};
 
@@ -44,8 +44,8 @@ impl ReferenceTracklets {
         self.gev_mm() / kappa.abs().max(1e-6)
     }
 
-    /// The standard deviation of the scattering angle in a plane, in the layer of a hit \[rad\]: 1.5
-    /// MeV / p, times the root of the length of the way through the layer in units of 1 % of a
+    /// The standard deviation of the scattering angle in a plane, in the layer of a hit \[rad\]:
+    /// 1.5 MeV / p, times the root of the length of the way through the layer in units of 1 % of a
     /// radiation length. Of Highland's formula, it has the constant that fits simulated events, and
     /// no logarithm.
     pub(super) fn scattering(&self, kappa: f64, cot: f64, hit: &PixelHit) -> f64 {
@@ -55,11 +55,6 @@ impl ReferenceTracklets {
         let way = if hit.is_disk { across / cot_on_disk(cot) } else { across };
         SCATTERING_GEV * (way * hit.radiation_lengths / 0.01).sqrt() / p
     }
-}
-
-/// |cot| of a track that passes a disk; no track from the beam has less.
-pub(super) fn cot_on_disk(cot: f64) -> f64 {
-    cot.abs().max(0.01)
 }
 
 /// Momentum times scattering angle, in a layer that a track crosses straight on \[GeV\].

@@ -23,8 +23,8 @@ const PULL_MM: f64 = 0.04;
 /// Tracklets begin this close to the vertex, or within three errors \[mm\].
 const REACH_MM: f64 = 0.3;
 
-/// Fits the vertex of about `count` tracklets at `z` to the tracklets, each with the probability that it belongs to the
-/// vertex. Returns None without a tracklet nearby.
+/// Fits the vertex of about `count` tracklets at `z` to the tracklets, each with the probability
+/// that it belongs to the vertex. Returns None without a tracklet nearby.
 pub(super) fn fit<'a>(
     tracklets: impl Iterator<Item = (&'a Tracklet, f64)>,
     z: f64,
