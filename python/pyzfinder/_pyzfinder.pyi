@@ -103,6 +103,7 @@ def evaluate(
     offsets: NDArray[np.int64],
     z_mm: NDArray[np.float64],
     is_hard_scatter: NDArray[np.bool_],
+    tracks: NDArray[np.int64],
     within_mm: float,
     isolation_mm: float,
     by: str | None,

@@ -32,14 +32,19 @@ class Truth:
         z of each vertex [mm].
     is_hard_scatter : array-like of bool
         Whether a vertex is the hard scatter of its event.
+    tracks : array-like of int, optional
+        Number of charged particles of each vertex with pT > 500 MeV and abs(eta) < 2.5; -1 where it
+        is not known.
     """
 
-    __slots__ = ("is_hard_scatter", "offsets", "z_mm")
+    __slots__ = ("is_hard_scatter", "offsets", "tracks", "z_mm")
 
-    def __init__(self, offsets: Any, z_mm: Any, is_hard_scatter: Any) -> None:
+    def __init__(self, offsets: Any, z_mm: Any, is_hard_scatter: Any, tracks: Any = None) -> None:
         self.offsets = np.require(offsets, np.int64, ["C", "A"])
         self.z_mm = np.require(z_mm, np.float64, ["C", "A"])
         self.is_hard_scatter = np.require(is_hard_scatter, np.bool_, ["C", "A"])
+        unknown = np.full(len(self.z_mm), -1)
+        self.tracks = np.require(unknown if tracks is None else tracks, np.int64, ["C", "A"])
 
     @classmethod
     def concatenate(cls, parts: Iterable[Truth]) -> Truth:
@@ -49,7 +54,8 @@ class Truth:
         ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]))
         z_mm = np.concatenate([np.empty(0), *(part.z_mm for part in parts)])
         hard = np.concatenate([np.empty(0, np.bool_), *(part.is_hard_scatter for part in parts)])
-        return cls(ends, z_mm, hard)
+        tracks = np.concatenate([np.empty(0, np.int64), *(part.tracks for part in parts)])
+        return cls(ends, z_mm, hard, tracks)
 
     @property
     def hard_scatter_z_mm(self) -> np.ndarray:
@@ -66,7 +72,7 @@ class Truth:
         return len(self.offsets) - 1
 
     def __reduce__(self) -> tuple:
-        return Truth, (self.offsets, self.z_mm, self.is_hard_scatter)
+        return Truth, (self.offsets, self.z_mm, self.is_hard_scatter, self.tracks)
 
     def __repr__(self) -> str:
         return f"<Truth: {len(self.z_mm)} vertices in {len(self)} RoIs>"
@@ -253,16 +259,18 @@ def _truth_of(truth: Any, results: Results) -> Truth:
         return truth
     if isinstance(truth, (str, os.PathLike)):
         return read_truth(truth, results)
-    columns = _columns_of(truth, ("event_id", "z_mm", "is_hard_scatter"))
+    columns = _columns_of(truth, ("event_id", "z_mm", "is_hard_scatter", "tracks"))
     if columns is None or not {"event_id", "z_mm"} <= columns.keys():
         raise InputError(
-            "truth needs the columns event_id and z_mm, and optionally is_hard_scatter"
+            "truth needs the columns event_id and z_mm, and optionally is_hard_scatter and tracks"
         )
     event_id = _ids("event_id", _array("event_id", columns["event_id"]))
     z_mm = np.asarray(columns["z_mm"], dtype=np.float64)
     hard = columns.get("is_hard_scatter")
     hard = np.ones(len(z_mm), bool) if hard is None else np.asarray(hard).astype(bool)
-    if not len(event_id) == len(z_mm) == len(hard):
+    tracks = columns.get("tracks")
+    tracks = np.full(len(z_mm), -1) if tracks is None else np.asarray(tracks).astype(np.int64)
+    if not len(event_id) == len(z_mm) == len(hard) == len(tracks):
         raise InputError("columns of truth differ in length")
     order = np.argsort(event_id, kind="stable")
     sorted_ids = event_id[order]
@@ -270,7 +278,7 @@ def _truth_of(truth: Any, results: Results) -> Truth:
     counts = np.searchsorted(sorted_ids, results.event_id, "right") - first
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts) + np.repeat(first, counts)
-    return Truth(offsets, z_mm[order][place], hard[order][place])
+    return Truth(offsets, z_mm[order][place], hard[order][place], tracks[order][place])
 
 
 def evaluate(
@@ -289,8 +297,9 @@ def evaluate(
     results : Results
         The answers.
     truth : Truth, path-like, mapping or table
-        True vertices of the same RoIs; a file; or columns ``event_id``, ``z_mm`` and
-        ``is_hard_scatter`` with an element for each vertex.
+        True vertices of the same RoIs; a file; or columns ``event_id``, ``z_mm`` and, optionally,
+        ``is_hard_scatter`` and ``tracks`` with an element for each vertex. Figures of lists of all
+        vertices need ``tracks``, as `Truth` has them.
     within_mm : float
         A vertex is correct if its distance to the true vertex is below this [mm].
     isolation_mm : float
@@ -327,6 +336,7 @@ def evaluate(
         truth.offsets,
         truth.z_mm,
         truth.is_hard_scatter,
+        truth.tracks,
         float(within_mm),
         float(isolation_mm),
         by,

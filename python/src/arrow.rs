@@ -12,15 +12,15 @@ use arrow_array::types::{
     UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, ListArray, OffsetSizeTrait, RecordBatch, RecordBatchIterator,
-    StringArray, StructArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, FixedSizeListArray, Float64Array, ListArray, OffsetSizeTrait, RecordBatch,
+    RecordBatchIterator, StringArray, StructArray, UInt32Array, UInt64Array,
 };
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use numpy::Element;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use zfinder::{Results, Status};
+use zfinder::{Results, Status, Tracklet};
 
 use crate::columns::{borrowed, event_of};
 use crate::error::input_error;
@@ -170,16 +170,60 @@ fn record_batch(columns: &ResultColumns) -> Result<RecordBatch, ArrowError> {
     };
     let (fields, arrays): (Vec<_>, _) = VERTEX_COLUMNS.iter().flat_map(of_vertices).unzip();
     let vertices = StructArray::try_new(fields.into(), arrays, None)?;
-    let offset = |&offset: &i64| i32::try_from(offset);
-    let offsets: Result<ScalarBuffer<i32>, _> = columns.offsets().iter().map(offset).collect();
-    let offsets = offsets.map_err(|_| ArrowError::OffsetOverflowError(vertices.len()))?;
-    let item = Arc::new(Field::new("item", vertices.data_type().clone(), false));
-    let lists = ListArray::try_new(item, OffsetBuffer::new(offsets), Arc::new(vertices), None)?;
+    let lists = lists(Arc::new(vertices), columns.offsets().iter().copied())?;
     let (mut fields, mut arrays): (Vec<_>, Vec<_>) =
         ROI_COLUMNS.iter().map(|column| export(column, &columns.rois)).unzip();
     fields.push(Field::new("vertices", lists.data_type().clone(), false));
     arrays.push(Arc::new(lists) as ArrayRef);
+    if !columns.tracklets.is_empty() {
+        let lists = tracklets(columns)?;
+        fields.push(Field::new("tracklets", lists.data_type().clone(), false));
+        arrays.push(Arc::new(lists));
+    }
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+}
+
+/// Lists of these items, which begin and end at offsets.
+fn lists(items: ArrayRef, offsets: impl Iterator<Item = i64>) -> Result<ListArray, ArrowError> {
+    let offsets: Result<ScalarBuffer<i32>, _> = offsets.map(i32::try_from).collect();
+    let offsets = offsets.map_err(|_| ArrowError::OffsetOverflowError(items.len()))?;
+    let item = Arc::new(Field::new("item", items.data_type().clone(), false));
+    ListArray::try_new(item, OffsetBuffer::new(offsets), items, None)
+}
+
+/// Copies the tracklets: a list for each RoI. `vertex` is null for a tracklet of no vertex.
+fn tracklets(columns: &ResultColumns) -> Result<ListArray, ArrowError> {
+    let all = &columns.results.tracklets()[columns.tracklets.clone()];
+    let numbers = |of: fn(&Tracklet) -> f64| Arc::new(Float64Array::from_iter_values(all.iter().map(of))) as ArrayRef;
+    fn fixed<const N: usize>(rows: impl Iterator<Item = [f64; N]>) -> Result<ArrayRef, ArrowError> {
+        let values = Float64Array::from_iter_values(rows.flatten());
+        let item = Arc::new(Field::new("item", DataType::Float64, false));
+        Ok(Arc::new(FixedSizeListArray::try_new(item, N as i32, Arc::new(values), None)?))
+    }
+    let hits = UInt32Array::from_iter_values(all.iter().flat_map(|tracklet| tracklet.hits().iter().copied()));
+    let ends = all.iter().scan(0, |end, tracklet| {
+        *end += tracklet.hits().len() as i64;
+        Some(*end)
+    });
+    let vertex = |tracklet: &Tracklet| tracklet.vertex().map(|vertex| vertex as u64);
+    let fields: Vec<(&str, ArrayRef)> = vec![
+        ("z0_mm", numbers(|tracklet| tracklet.z0_mm)),
+        ("cot_theta", numbers(|tracklet| tracklet.cot_theta)),
+        ("phi0", numbers(|tracklet| tracklet.phi0)),
+        ("curvature", numbers(|tracklet| tracklet.curvature)),
+        ("d0_mm", numbers(|tracklet| tracklet.d0_mm)),
+        ("pt_gev", numbers(|tracklet| tracklet.pt_gev)),
+        ("chi2", numbers(|tracklet| tracklet.chi2)),
+        ("z_covariance", fixed(all.iter().map(|tracklet| tracklet.z_covariance))?),
+        ("bend_covariance", fixed(all.iter().map(|tracklet| tracklet.bend_covariance))?),
+        ("hits", Arc::new(lists(Arc::new(hits), std::iter::once(0).chain(ends))?)),
+        ("vertex", Arc::new(UInt64Array::from_iter(all.iter().map(vertex)))),
+    ];
+    let field = |(name, array): (&str, ArrayRef)| {
+        (Arc::new(Field::new(name, array.data_type().clone(), name == "vertex")), array)
+    };
+    let items = StructArray::from(fields.into_iter().map(field).collect::<Vec<_>>());
+    lists(Arc::new(items), columns.tracklet_offsets().iter().copied())
 }
 
 /// Copies covariances to six columns with nulls.

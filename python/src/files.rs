@@ -168,16 +168,18 @@ pub(crate) fn truth_columns<'a>(
     py: Python<'_>,
     of_rois: impl Iterator<Item = &'a [TruthVertex]>,
 ) -> PyResult<Bound<'_, PyDict>> {
-    let (mut offsets, mut z, mut hard) = (vec![0i64], Vec::new(), Vec::new());
+    let (mut offsets, mut z, mut hard, mut tracks) = (vec![0i64], Vec::new(), Vec::new(), Vec::new());
     for vertices in of_rois {
         z.extend(vertices.iter().map(|vertex| vertex.z_mm));
         hard.extend(vertices.iter().map(|vertex| vertex.is_hard_scatter));
+        tracks.extend(vertices.iter().map(|vertex| vertex.tracks.map_or(-1, |tracks| tracks as i64)));
         offsets.push(z.len() as i64);
     }
     let columns = PyDict::new(py);
     columns.set_item("offsets", offsets.into_pyarray(py))?;
     columns.set_item("z_mm", z.into_pyarray(py))?;
     columns.set_item("is_hard_scatter", hard.into_pyarray(py))?;
+    columns.set_item("tracks", tracks.into_pyarray(py))?;
     Ok(columns)
 }
 

@@ -76,7 +76,7 @@ pub(crate) struct ResultColumns {
     pub(crate) vertices: Range<usize>,
     /// The offsets of the RoIs' vertices, if the first vertex is not the first one of `results`.
     rebased_offsets: Option<Vec<usize>>,
-    tracklets: Range<usize>,
+    pub(crate) tracklets: Range<usize>,
     /// The same for tracklets.
     rebased_tracklet_offsets: Option<Vec<usize>>,
 }
@@ -283,7 +283,7 @@ impl ResultColumns {
     }
 
     /// Returns the offsets of the RoIs' tracklets. The first is 0.
-    fn tracklet_offsets(&self) -> &[i64] {
+    pub(crate) fn tracklet_offsets(&self) -> &[i64] {
         let own = || &self.results.tracklet_offsets()[self.rois.start..=self.rois.end];
         bytemuck::cast_slice(self.rebased_tracklet_offsets.as_deref().unwrap_or_else(own))
     }

@@ -129,6 +129,7 @@ pub(crate) fn evaluate<'py>(
     offsets: PyReadonlyArray1<'py, i64>,
     z_mm: PyReadonlyArray1<'py, f64>,
     is_hard_scatter: PyReadonlyArray1<'py, bool>,
+    tracks: PyReadonlyArray1<'py, i64>,
     within_mm: f64,
     isolation_mm: f64,
     by: Option<&str>,
@@ -141,7 +142,8 @@ pub(crate) fn evaluate<'py>(
         Some(other) => return Err(config_error(&format!("option `by`: {other} is not pile-up or spacepoints"))),
     };
     let (offsets, z_mm, hard) = (slice(&offsets)?, slice(&z_mm)?, slice(&is_hard_scatter)?);
-    if offsets.len() != results.rois.len() + 1 || hard.len() != z_mm.len() {
+    let tracks = slice(&tracks)?;
+    if offsets.len() != results.rois.len() + 1 || [hard.len(), tracks.len()].iter().any(|&len| len != z_mm.len()) {
         return Err(input_error("true vertices of other RoIs than the results"));
     }
     let mut evaluation = Evaluation::new(Options { within_mm, isolation_mm, ..Options::default() });
@@ -149,8 +151,13 @@ pub(crate) fn evaluate<'py>(
         let range = usize::try_from(ends[0]).ok().zip(usize::try_from(ends[1]).ok());
         let range = range.filter(|(first, end)| first <= end && *end <= z_mm.len());
         let (first, end) = range.ok_or_else(|| input_error("offsets of true vertices that do not ascend"))?;
-        let vertex = |(&z_mm, &is_hard_scatter)| TruthVertex { z_mm, is_hard_scatter, ..TruthVertex::default() };
-        let truth: Vec<TruthVertex> = z_mm[first..end].iter().zip(&hard[first..end]).map(vertex).collect();
+        let vertex = |i: usize| TruthVertex {
+            z_mm: z_mm[i],
+            is_hard_scatter: hard[i],
+            tracks: u64::try_from(tracks[i]).ok(),
+            ..TruthVertex::default()
+        };
+        let truth: Vec<TruthVertex> = (first..end).map(vertex).collect();
         evaluation.add(result, &truth);
     }
     let binning = by.map(|by| evaluation.binning(by, bins));

@@ -10,6 +10,8 @@ use zfinder_io::TruthVertex;
 pub(super) const TRACKS: [u64; 4] = [1, 3, 5, 10];
 /// The place of 3 among them.
 const THREE: usize = 1;
+/// A true vertex has a neighbour if another one lies this close \[mm\].
+const NEIGHBOUR_MM: f64 = 0.5;
 /// The efficiency of vertex finders in reconstruction is often given for vertices with two tracks
 /// that have a found vertex this near \[mm\].
 const PV_FINDER_TRACKS: u64 = 2;
@@ -23,6 +25,10 @@ pub(super) struct ListCounts {
     matched: [u32; TRACKS.len()],
     /// Of those with three tracks, matched by the mirrored list.
     by_chance: u32,
+    /// True vertices with three tracks that have another one with a track near them, and those of
+    /// them that are matched.
+    with_neighbour: u32,
+    matched_with_neighbour: u32,
     /// True vertices with two tracks, and those with a found vertex near them.
     of_two: u32,
     near_two: u32,
@@ -46,6 +52,12 @@ impl ListCounts {
             for (i, &least) in TRACKS.iter().enumerate() {
                 counts.of[i] += u32::from(tracks(vertex) >= least);
                 counts.matched[i] += u32::from(tracks(vertex) >= least && match_.is_some());
+            }
+            let is_near = |other: &&&TruthVertex| (other.z_mm - vertex.z_mm).abs() < NEIGHBOUR_MM;
+            // The vertex itself is one of them.
+            if tracks(vertex) >= TRACKS[THREE] && visible.iter().filter(is_near).count() > 1 {
+                counts.with_neighbour += 1;
+                counts.matched_with_neighbour += u32::from(match_.is_some());
             }
             if tracks(vertex) >= PV_FINDER_TRACKS {
                 counts.of_two += 1;
@@ -97,6 +109,11 @@ pub struct ListFigures {
     pub efficiency: [Fraction; TRACKS.len()],
     /// True vertices with at least 3 tracks that the mirrored list has.
     pub chance: Fraction,
+    /// True vertices with at least 3 tracks that are found, of those that have another true vertex
+    /// with a track within 0.5 mm.
+    pub with_neighbour: Fraction,
+    /// The same, of the others.
+    pub without_neighbour: Fraction,
     /// True vertices with at least 2 tracks that have a found vertex within 0.17 mm.
     pub near: Fraction,
     /// Found vertices that are matched to a true vertex.
@@ -119,6 +136,11 @@ impl ListFigures {
         Self {
             efficiency: std::array::from_fn(|i| Fraction::new(sum(&|roi| roi.matched[i]), sum(&|roi| roi.of[i]))),
             chance: Fraction::new(sum(&|roi| roi.by_chance), sum(&|roi| roi.of[THREE])),
+            with_neighbour: Fraction::new(sum(&|roi| roi.matched_with_neighbour), sum(&|roi| roi.with_neighbour)),
+            without_neighbour: Fraction::new(
+                sum(&|roi| roi.matched[THREE] - roi.matched_with_neighbour),
+                sum(&|roi| roi.of[THREE] - roi.with_neighbour),
+            ),
             near: Fraction::new(sum(&|roi| roi.near_two), sum(&|roi| roi.of_two)),
             clean: Fraction::new(clean, found),
             merged: Fraction::new(merged, found),
@@ -149,6 +171,8 @@ mod tests {
         let passed = |fraction: Fraction| (fraction.passed, fraction.of);
         assert_eq!(figures.efficiency.map(passed), [(4, 6), (3, 4), (2, 2), (1, 1)]);
         assert_eq!(passed(figures.near), (4, 5));
+        // The fourth and the fifth are 0.15 mm apart.
+        assert_eq!((passed(figures.with_neighbour), passed(figures.without_neighbour)), ((1, 2), (2, 2)));
         assert_eq!((passed(figures.clean), passed(figures.merged)), ((3, 7), (1, 7)));
         assert_eq!((passed(figures.split), figures.fakes_per_roi), ((2, 7), Some(1.0)));
     }

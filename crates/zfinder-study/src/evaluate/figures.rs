@@ -162,6 +162,8 @@ impl Figures {
             fraction("list_efficiency_5", "found, 5 tracks or more", self.list.efficiency[2]),
             fraction("list_efficiency_10", "found, 10 tracks or more", self.list.efficiency[3]),
             fraction("list_chance_3", "found by chance, 3 tracks", self.list.chance),
+            fraction("list_close_3", "found, 3 tracks, neighbour in 0.5 mm", self.list.with_neighbour),
+            fraction("list_apart_3", "found, 3 tracks, none in 0.5 mm", self.list.without_neighbour),
             fraction("list_near_2", "found in 0.17 mm, 2 tracks", self.list.near),
             fraction("list_clean", "clean vertices", self.list.clean),
             fraction("list_merged", "merged vertices", self.list.merged),

@@ -172,22 +172,20 @@ impl Drawing<'_> {
 
     /// Draws tracklets from the beam line to their last spacepoints, with the first vertex on top.
     fn tracklets(&self, layers: &mut Vec<Layer>, window: Window) {
-        let mut of_colours: Vec<(Option<usize>, Vec<[(f64, f64); 2]>)> = Vec::new();
-        for vertex in [None, Some(1), Some(2), Some(3), Some(4), Some(0)] {
-            of_colours.push((vertex, Vec::new()));
-        }
+        const ORDER: [Option<usize>; 6] = [None, Some(1), Some(2), Some(3), Some(4), Some(0)];
+        let mut segments = [const { Vec::new() }; ORDER.len()];
         for tracklet in self.tracklets {
-            let number = tracklet.vertex().map(|vertex| if vertex == 0 { 0 } else { 1 + (vertex - 1) % 4 });
-            let Some((_, segments)) = of_colours.iter_mut().find(|(of, _)| *of == number) else { continue };
-            let at = |&hit: &u32| self.inspection.spacepoints.get(hit as usize);
-            let Some(last) = tracklet.hits().iter().filter_map(at).last() else { continue };
-            // The whole tracklet is on one side, even if phi changes its sign along it.
-            let to = place(last);
-            let share = window.share(tracklet.z0_mm, to);
+            let colour = tracklet.vertex().map(|vertex| if vertex == 0 { 0 } else { 1 + (vertex - 1) % 4 });
+            let (Some(colour), Some(&last)) = (ORDER.iter().position(|&of| of == colour), tracklet.hits().last())
+            else {
+                continue;
+            };
+            let Some(to) = self.inspection.spacepoints.get(last as usize).map(place) else { continue };
             let from = tracklet.z0_mm;
-            segments.push([(from, 0.0), (from + share * (to.0 - from), share * to.1)]);
+            let share = window.share(from, to);
+            segments[colour].push([(from, 0.0), (from + share * (to.0 - from), share * to.1)]);
         }
-        for (vertex, segments) in of_colours {
+        for (vertex, segments) in ORDER.into_iter().zip(segments) {
             layers.push(Layer::Segments(segments, Line::solid(of_vertex(vertex), 1.0)));
         }
     }
