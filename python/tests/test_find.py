@@ -346,3 +346,43 @@ def test_all_vertices_and_tracklets(tmp_path):
     assert pq.read_table(tmp_path / "vertices.parquet").column_names == frame.columns.tolist()
     plain = pyzfinder.Finder("auto", "generic", engine="cpu").find(spacepoints)
     assert plain[0].vertices[0].x_mm is None and len(plain.tracklets) == 0
+    # Arrow has the same numbers, and as many lists as RoIs.
+    table = pa.table(results)
+    (lists,) = table["tracklets"].to_pylist()
+    assert len(lists) == len(results.tracklets)
+    for row, tracklet in zip(lists[::100], results.tracklets[::100], strict=True):
+        assert row["z0_mm"] == tracklet["z0_mm"]
+        assert row["hits"] == tracklet["hits"][: tracklet["hit_count"]].tolist()
+        assert row["vertex"] == (None if tracklet["vertex"] < 0 else tracklet["vertex"])
+        assert row["bend_covariance"] == tracklet["bend_covariance"].tolist()
+    assert "tracklets" not in pa.table(plain).column_names
+    pq.write_table(table, tmp_path / "results.parquet")
+    assert pq.read_table(tmp_path / "results.parquet").equals(table)
+
+
+def test_figures_of_lists_need_numbers_of_tracks():
+    folder = DATA / "tt14_mu46"
+    results = pyzfinder.Finder("all-vertices", "generic", engine="cpu").find(
+        pyzfinder.read(folder, "generic")
+    )
+    truth = pyzfinder.read_truth(folder / "truth_vertices.csv", results)
+    assert truth.tracks.min() >= 0
+    figures = pyzfinder.evaluate(results, truth).iloc[0]
+    assert figures["list_efficiency_3"] > 0.8
+    assert 0.8 < figures["list_apart_3"] <= 1 and 0 < figures["list_close_3"] <= 1
+    event = np.repeat(results.event_id, np.diff(truth.offsets))
+    columns = {
+        "event_id": event,
+        "z_mm": truth.z_mm,
+        "is_hard_scatter": truth.is_hard_scatter,
+        "tracks": truth.tracks,
+    }
+    assert pyzfinder.evaluate(results, columns).iloc[0].equals(figures)
+    assert pickle.loads(pickle.dumps(truth)).tracks.tolist() == truth.tracks.tolist()
+    # The command prints the same.
+    written = zfinder("evaluate", "-q", "--preset", "all-vertices", "--format", "json", folder)
+    (configuration,) = json.loads(written.stdout)["configurations"]
+    fraction = configuration["figures"]["list"]["efficiency"][1]
+    assert fraction["value"] == figures["list_efficiency_3"]
+    del columns["tracks"]
+    assert np.isnan(pyzfinder.evaluate(results, columns).iloc[0]["list_efficiency_3"])
