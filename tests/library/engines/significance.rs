@@ -19,7 +19,7 @@ fn add_track(roi: &mut Roi, (z_mm, phi, cot): (f64, f64, f64), pt_gev: f64, laye
 }
 
 /// An event of straight tracks that cross five layers, each from its own z. Chance tracks of a
-/// crowded event look like this. One alone has a high rank, and no significance.
+/// crowded event look like this. Such a track has a high rank, and no significance.
 fn straight_tracks(straight: &[f64]) -> Roi {
     let mut roi = Roi::default();
     for &z_mm in straight {
