@@ -31,8 +31,6 @@ words! {
         ///
         /// No vertex is given. Other slices, another adapter or the CPU engine may do.
         CapacityExceeded = "capacity_exceeded",
-        /// Vertices were found, and none of them stands above its background.
-        Insignificant = "insignificant",
     }
 }
 
@@ -40,20 +38,6 @@ impl Status {
     /// Returns its position in [`Status::ALL`].
     pub const fn code(self) -> u8 {
         self as u8
-    }
-
-    /// The status of an RoI that was searched, with these vertices: significant ones are first.
-    pub(crate) fn of_vertices(vertices: &[Vertex]) -> Self {
-        match vertices.first() {
-            None => Self::NoPeak,
-            Some(first) if first.is_insignificant() => Self::Insignificant,
-            Some(_) => Self::Ok,
-        }
-    }
-
-    /// Whether the RoI was searched to the end, with vertices or without.
-    pub const fn is_searched(self) -> bool {
-        matches!(self, Self::Ok | Self::NoPeak | Self::Insignificant)
     }
 }
 

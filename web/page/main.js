@@ -196,7 +196,6 @@ const WORDS = {
   empty: 'There is no spacepoint in the window of this RoI.',
   no_peak: 'There are spacepoints, and no peak among their pairs.',
   bad_spacepoint: 'A spacepoint is not finite, or lies on a layer that the detector does not have.',
-  insignificant: 'No vertex stands above the background of chance pairs.',
   capacity_exceeded: 'There is more than the engine can hold: wider slices or bins may do.',
 };
 

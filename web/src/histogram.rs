@@ -29,7 +29,7 @@ impl Histogram {
     pub fn of(config: &str, events: &Events, answers: &Answers, roi: usize) -> Result<Histogram, JsError> {
         let mut config = config_of(config)?;
         let RoiSummary { status, is_fallback, .. } = answers.roi(roi)?.summary();
-        if !status.is_searched() {
+        if !matches!(status, Status::Ok | Status::NoPeak) {
             return Ok(Histogram { low_mm: 0.0, bin_mm: 1.0, weights: Vec::new() });
         }
         if let Some(fallback) = config.fallback_config().filter(|_| is_fallback) {

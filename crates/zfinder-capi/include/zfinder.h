@@ -91,8 +91,6 @@ enum zf_status
   ZF_STATUS_BAD_SPACEPOINT = 3,
   // The work exceeds the capacity of the engine.
   ZF_STATUS_CAPACITY_EXCEEDED = 4,
-  // Vertices were found, and none of them stands above its background.
-  ZF_STATUS_INSIGNIFICANT = 5,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -54,19 +54,16 @@ pub enum zf_status {
     ZF_STATUS_BAD_SPACEPOINT = 3,
     /// The work exceeds the capacity of the engine.
     ZF_STATUS_CAPACITY_EXCEEDED = 4,
-    /// Vertices were found, and none of them stands above its background.
-    ZF_STATUS_INSIGNIFICANT = 5,
 }
 
 // The numbers are those of the library.
 const _: () = {
-    assert!(Status::ALL.len() == 6);
+    assert!(Status::ALL.len() == 5);
     assert!(Status::Ok.code() as i32 == zf_status::ZF_STATUS_OK as i32);
     assert!(Status::Empty.code() as i32 == zf_status::ZF_STATUS_EMPTY as i32);
     assert!(Status::NoPeak.code() as i32 == zf_status::ZF_STATUS_NO_PEAK as i32);
     assert!(Status::BadSpacepoint.code() as i32 == zf_status::ZF_STATUS_BAD_SPACEPOINT as i32);
     assert!(Status::CapacityExceeded.code() as i32 == zf_status::ZF_STATUS_CAPACITY_EXCEEDED as i32);
-    assert!(Status::Insignificant.code() as i32 == zf_status::ZF_STATUS_INSIGNIFICANT as i32);
 };
 
 /// Version of this interface. Programs compare it with `zf_abi_version()`.

@@ -28,7 +28,7 @@ from tritonclient.grpc import model_config_pb2, service_pb2
 from tritonclient.utils import InferenceServerException, shared_memory
 
 DATATYPES = {"int64": "INT64", "float64": "FP64", "float32": "FP32", "uint8": "UINT8"}
-STATUSES = ["ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded", "insignificant"]
+STATUSES = ["ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded"]
 PROTO = Path(__file__).parent.parent / "proto/inference.proto"
 
 sys.path.append(str(Path(__file__).parents[3] / "examples"))

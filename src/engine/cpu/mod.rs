@@ -346,7 +346,7 @@ impl CpuEngine {
     /// A z range that makes no histogram.
     #[cfg(feature = "gpu")]
     pub(crate) fn plan_tracklets(&self, roi: RoiView<'_>, found: RoiResult<'_>) -> Result<Option<(RoiPlan, ZRanges)>> {
-        if !found.status().is_searched() {
+        if !matches!(found.status(), Status::Ok | Status::NoPeak) {
             return Ok(None);
         }
         let plan = self.search.plan(roi)?;
@@ -374,10 +374,14 @@ impl CpuEngine {
         vertices.clear();
         vertices.extend(found.vertices());
         workspace.answer.clear();
-        if let (Some(tracklets), true) = (&self.tracklets, summary.status.is_searched()) {
+        if let (Some(tracklets), Status::Ok | Status::NoPeak) = (&self.tracklets, summary.status) {
             let plan = self.search.plan(roi)?;
             let too_many = self.find_tracklets(tracklets, &plan, roi, chains, workspace, &mut vertices);
-            summary.status = if too_many { Status::CapacityExceeded } else { Status::of_vertices(&vertices) };
+            summary.status = match vertices.is_empty() {
+                _ if too_many => Status::CapacityExceeded,
+                true => Status::NoPeak,
+                false => Status::Ok,
+            };
             if too_many {
                 vertices.clear();
                 workspace.answer.clear();

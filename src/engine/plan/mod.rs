@@ -499,8 +499,10 @@ impl RoiPlan {
             Status::CapacityExceeded
         } else if packed.kept == 0 {
             Status::Empty
+        } else if vertices.is_empty() {
+            Status::NoPeak
         } else {
-            Status::of_vertices(vertices)
+            Status::Ok
         };
         let summary = RoiSummary {
             id: self.descriptor.id,
@@ -509,7 +511,7 @@ impl RoiPlan {
             outside_window: packed.outside as u64,
             is_fallback: false,
         };
-        let vertices = if status.is_searched() { vertices } else { &[] };
+        let vertices = if status == Status::Ok { vertices } else { &[] };
         results.push(summary, vertices.iter().copied());
     }
 }

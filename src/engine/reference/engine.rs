@@ -75,11 +75,11 @@ impl ReferenceEngine {
             let peaks = self.find_peaks(&mut filled);
             let mut vertices: Vec<Vertex> = peaks.into_iter().map(|peak| peak.vertex).collect();
             let mut answer = TrackletAnswer::default();
-            let can_be_searched = filled.summary.status.is_searched();
+            let can_be_searched = matches!(filled.summary.status, Status::Ok | Status::NoPeak);
             if let (Some(search), Some(sliced), true) = (&self.tracklets, self.slice_spacepoints(roi), can_be_searched)
             {
                 self.find_tracklets(search, roi, &sliced, &mut vertices, &mut answer);
-                filled.summary.status = Status::of_vertices(&vertices);
+                filled.summary.status = if vertices.is_empty() { Status::NoPeak } else { Status::Ok };
             }
             results.push(filled.summary, vertices);
             results.push_tracklets(answer.tracklets);

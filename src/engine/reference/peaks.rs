@@ -114,11 +114,7 @@ impl ReferenceEngine {
         let (mut peaks, insignificant): (Vec<Peak>, Vec<Peak>) = peaks.into_iter().partition(is_significant);
         peaks.extend(insignificant);
         peaks.truncate(wanted);
-        summary.status = match peaks.first() {
-            None => Status::NoPeak,
-            Some(first) if is_significant(first) => Status::Ok,
-            Some(_) => Status::Insignificant,
-        };
+        summary.status = if peaks.is_empty() { Status::NoPeak } else { Status::Ok };
         peaks
     }
 

@@ -175,7 +175,7 @@ pub(crate) fn check<'a>(place: &str, get: impl Fn(&str) -> &'a [u8], wanted: &Re
     assert_eq!(words(get("COUNTS"), u32::from_le_bytes), counts, "{place}");
     assert_eq!(words(get("SPACEPOINTS"), u64::from_le_bytes), wanted.spacepoint_counts(), "{place}");
     assert_eq!(words(get("OUTSIDE_WINDOW"), u64::from_le_bytes), wanted.outside_window(), "{place}");
-    let status = ["ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded", "insignificant"];
+    let status = ["ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded"];
     let status = |roi: RoiResult<'_>| status.iter().position(|word| *word == roi.status().as_str()).unwrap() as u8;
     assert_eq!(get("STATUS"), wanted.iter().map(status).collect::<Vec<_>>(), "{place}");
     assert_eq!(get("FALLBACK"), wanted.is_fallback().iter().map(|&is| u8::from(is)).collect::<Vec<_>>(), "{place}");
