@@ -1,6 +1,7 @@
 //! The z histogram of a search, computed by the stages of the CPU engine.
 
 use wasm_bindgen::prelude::*;
+use zfinder::Status;
 use zfinder::internals::Stages;
 use zfinder::results::RoiSummary;
 

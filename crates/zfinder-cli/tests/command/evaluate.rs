@@ -141,12 +141,12 @@ fn configurations_stand_side_by_side() {
     assert_eq!(rows[0].join(","), "configuration,by,low,high,rois,figure,value,low_error,high_error");
     assert!(rows.iter().all(|row| row.len() == 9));
     let binned = rows.iter().filter(|row| row[1] == "pile-up" || row[1] == "all" && row[5] != "vertex_resolution_mm");
-    assert_eq!(binned.count(), 3 * (1 + 3) * 35, "three configurations, all RoIs and three bins, 35 figures");
+    assert_eq!(binned.count(), 3 * (1 + 3) * 37, "three configurations, all RoIs and three bins, 37 figures");
     let above = |row: &&Vec<&str>| row[0] == "jet" && row[1] == "significance" && row[5] == "false_vertices_above";
     assert_eq!(rows.iter().filter(above).map(|row| row[2]).collect::<Vec<_>>(), ["0", "1", "2", "3", "4", "5", "6"]);
     let value = all[0]["figures"]["first"]["value"].as_f64().expect("a fraction").to_string();
     assert_eq!(rows[1][..7], ["jet", "all", "", "", "24", "efficiency_first", &value]);
-    assert_eq!(rows[36][..6], ["jet", "pile-up", "1", "2", "8", "efficiency_first"]);
+    assert_eq!(rows[38][..6], ["jet", "pile-up", "1", "2", "8", "efficiency_first"]);
 }
 
 #[test]

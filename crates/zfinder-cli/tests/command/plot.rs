@@ -119,7 +119,7 @@ fn find_shows_histograms_below_its_table() {
     let pictures: Vec<&str> = text.split("\n\n").collect();
     // The table, three RoIs, and the score.
     assert_eq!(pictures.len(), 1 + 3 + 1, "{text}");
-    assert!(pictures[1].starts_with("event 3, RoI 0: 12 spacepoints, status insignificant\n"), "{text}");
+    assert!(pictures[1].starts_with("event 3, RoI 0: 12 spacepoints, status ok\n"), "{text}");
     for sign in ["█", "▲", "◆ hard scatter", "· pile-up"] {
         assert!(pictures[1].contains(sign), "{text}");
     }
