@@ -268,7 +268,12 @@ class Detector:
 
     @property
     def layers(self) -> list[dict[str, Any]]:
-        """The layers: kind, size in mm, sensor, and the ids (volume, layer) in files."""
+        """The layers, each a dictionary.
+
+        Keys are kind, sizes and resolution in mm, sensor, thickness in radiation lengths, ``next``
+        and the ids (volume, layer) in files. ``next`` has the layers that may follow on a tracklet
+        from the range of z of the preset ``auto``.
+        """
         if self._layers is None:
             self._layers = _pyzfinder.detector_layers(self._toml)
         return self._layers

@@ -269,7 +269,8 @@ def _truth_of(truth: Any, results: Results) -> Truth:
     hard = columns.get("is_hard_scatter")
     hard = np.ones(len(z_mm), bool) if hard is None else np.asarray(hard).astype(bool)
     tracks = columns.get("tracks")
-    tracks = np.full(len(z_mm), -1) if tracks is None else np.asarray(tracks).astype(np.int64)
+    tracks = np.full(len(z_mm), -1) if tracks is None else np.asarray(tracks, np.float64)
+    tracks = np.where(np.isfinite(tracks), tracks, -1).astype(np.int64)
     if not len(event_id) == len(z_mm) == len(hard) == len(tracks):
         raise InputError("columns of truth differ in length")
     order = np.argsort(event_id, kind="stable")

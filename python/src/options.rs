@@ -115,7 +115,9 @@ pub(crate) fn detector(what: &str, text: &str) -> PyResult<(String, String)> {
 #[pyfunction]
 pub(crate) fn detector_layers<'py>(py: Python<'py>, toml: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let detector = parse_detector("detector", toml)?;
-    let layer = |layer: &Layer| {
+    let config = Config::default();
+    let graph = detector.layer_graph([config.z_min_mm, config.z_max_mm]);
+    let layer = |(number, layer): (u32, &Layer)| {
         let keys = PyDict::new(py);
         match layer.kind {
             LayerKind::Barrel { radius_mm } => {
@@ -129,10 +131,13 @@ pub(crate) fn detector_layers<'py>(py: Python<'py>, toml: &str) -> PyResult<Vec<
             }
         }
         keys.set_item("sensor", layer.sensor.map(Sensor::as_str))?;
+        keys.set_item("z_resolution_mm", layer.z_resolution_mm)?;
+        keys.set_item("radiation_lengths", layer.radiation_lengths.unwrap_or(Layer::RADIATION_LENGTHS))?;
+        keys.set_item("next", graph.outer(number))?;
         keys.set_item("ids", layer.ids.clone())?;
         Ok(keys)
     };
-    detector.layers().iter().map(layer).collect()
+    (0..).zip(detector.layers()).map(layer).collect()
 }
 
 /// Returns the adapters of this machine, each as a dictionary.

@@ -384,5 +384,9 @@ def test_figures_of_lists_need_numbers_of_tracks():
     (configuration,) = json.loads(written.stdout)["configurations"]
     fraction = configuration["figures"]["list"]["efficiency"][1]
     assert fraction["value"] == figures["list_efficiency_3"]
+    # A table with gaps says that some are not known.
+    columns["tracks"] = np.where(truth.is_hard_scatter, np.nan, truth.tracks)
+    gaps = pyzfinder.evaluate(results, columns).iloc[0]
+    assert gaps["list_efficiency_10"] > 0.5 and not gaps.equals(figures)
     del columns["tracks"]
     assert np.isnan(pyzfinder.evaluate(results, columns).iloc[0]["list_efficiency_3"])

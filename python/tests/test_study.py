@@ -79,6 +79,11 @@ def test_detectors_come_from_anything():
     generic = Detector("generic")
     assert Detector(path) == generic == Detector(str(path)) == Detector(generic.to_toml())
     assert generic.layers[0]["kind"] == "barrel"
+    assert generic.layers[0]["next"] == [1, 2, 10, 11] and generic.layers[4]["next"] == []
+    assert generic.layers[0]["radiation_lengths"] == 0.01
+    thick = generic.to_toml().replace('"pixel"', '"pixel"\nradiation_lengths = 0.03\nnext = [11]', 1)
+    assert pyzfinder.Detector(thick).layers[0]["radiation_lengths"] == 0.03
+    assert pyzfinder.Detector(thick).layers[0]["next"] == [11]
 
 
 def test_simulated_samples_are_those_of_the_command(tmp_path):

@@ -83,8 +83,8 @@ impl Detector {
     /// # Errors
     /// [`Error::Detector`]: fewer than 2 or more than [`MAX_LAYERS`] layers, sizes that are not
     /// finite and positive, two layers with the same (volume, layer) number, a table of bending
-    /// that names unknown layers. Also a layer thicker than one radiation length, and
-    /// [`Layer::next`] with other layers than pixels.
+    /// that names unknown layers. Also a thickness outside 10^-6 to one radiation
+    /// length, and [`Layer::next`] with other layers than pixels.
     ///
     /// ```
     /// use zfinder::detector::{Layer, LayerKind, Sensor};
@@ -120,8 +120,8 @@ impl Detector {
             if layer.z_resolution_mm.is_some_and(|error| !positive(error)) {
                 return refuse(format!("layer {index}: z_resolution_mm must be finite and positive"));
             }
-            if layer.radiation_lengths.is_some_and(|lengths| !positive(lengths) || lengths > 1.0) {
-                return refuse(format!("layer {index}: radiation_lengths must be above 0 and at most 1"));
+            if layer.radiation_lengths.is_some_and(|lengths| !(1e-6..=1.0).contains(&lengths)) {
+                return refuse(format!("layer {index}: radiation_lengths must be from 0.000001 to 1"));
             }
             let is_pixel =
                 |number: u32| layers.get(number as usize).is_some_and(|layer| layer.sensor == Some(Sensor::Pixel));

@@ -109,7 +109,7 @@ fn a_layer_may_name_those_that_follow_it() {
         let wanted = format!("layer {inner}: next = [.. {next} ..] needs");
         assert!(refused.to_string().contains(&wanted), "{refused}");
     }
-    for lengths in [0.0, -0.01, 1.5, f64::NAN] {
+    for lengths in [0.0, 1e-7, -0.01, 1.5, f64::NAN] {
         let refused = of(&|layers| layers[2].radiation_lengths = Some(lengths)).expect_err("a bad thickness");
         assert!(refused.to_string().contains("layer 2: radiation_lengths must be"), "{refused}");
     }

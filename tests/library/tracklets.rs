@@ -394,3 +394,51 @@ fn answers_do_not_depend_on_the_memory_of_a_gpu() {
         }
     }
 }
+
+/// A home-made detector with barrels and disks, read from a file: its events have tracklets in
+/// both without any code.
+#[test]
+fn a_detector_from_a_file_has_tracklets_in_barrels_and_disks() {
+    let (barrels, disks) = ([30.0, 60.0, 90.0, 120.0], [300.0, 380.0, 470.0, 570.0]);
+    let mut text = String::from("name = \"own\"\n");
+    for radius in barrels {
+        text += &format!(
+            "[[layer]]\nkind = \"barrel\"\nsensor = \"pixel\"\nradius_mm = {radius}\nradiation_lengths = 0.02\n"
+        );
+    }
+    for z in disks {
+        text += &format!("[[layer]]\nkind = \"endcap\"\nsensor = \"pixel\"\nz_mm = {z}\nr_max_mm = 130.0\n");
+    }
+    // Followers that a file names: none of the disks after layer 0; and a circle of two barrels.
+    let named = text.replacen("radiation_lengths", "next = [1, 2]\nradiation_lengths", 1);
+    let circle = text.replace("radius_mm = 60\n", "radius_mm = 60\nnext = [0, 2, 3]\n");
+    assert!(named != text && circle != text);
+    let z_mm = 20.0;
+    let mut roi = Roi::default();
+    for track in 0..20 {
+        let (phi, cot) = (-3.0 + 0.3 * f64::from(track), if track % 2 == 0 { 0.5 } else { 5.0 });
+        let on_barrel = barrels.iter().map(|&rho| (rho, z_mm + cot * rho));
+        let on_disk = disks.iter().map(|&z| ((z - z_mm) / cot, z));
+        for (layer, (rho, z)) in (0..).zip(on_barrel.chain(on_disk)) {
+            let is_there = if layer < 4 { z < 300.0 } else { (30.0..130.0).contains(&rho) };
+            if is_there {
+                roi.spacepoints.push(Spacepoint { rho, phi, z, layer });
+            }
+        }
+    }
+    for text in [text, named, circle] {
+        let detector = zfinder_io::detector_from_toml("own.toml", &text).expect("valid");
+        let config = Config::preset(Preset::AllVertices).with(all_tracklets);
+        let of = |engine| ZFinder::builder(detector.clone()).config(config.clone()).engine(engine).build();
+        let found = of(Engine::Cpu).expect("a finder").find(&roi).expect("found");
+        assert_eq!(found.vertices().len(), 1, "{found:?}");
+        assert!((found.vertices().z_mm()[0] - z_mm).abs() < 0.01, "{found:?}");
+        let on_disks = |tracklet: &&Tracklet| {
+            tracklet.hits().iter().filter(|&&hit| roi.spacepoints[hit as usize].layer >= 4).count() >= 2
+        };
+        assert_eq!((found.tracklets().len(), found.tracklets().iter().filter(on_disks).count()), (20, 10), "{found:?}");
+        let reference = of(Engine::Reference).expect("a finder").find(&roi).expect("found");
+        let hits = |results: &Results| results.tracklets().iter().map(|of| of.hits().to_vec()).collect::<HashSet<_>>();
+        assert_eq!(hits(&found), hits(&reference));
+    }
+}

@@ -228,7 +228,7 @@ mod tests {
                 "(1, 1)",
             ),
             (&telescope("next = [2]"), "layer 0: next = [.. 2 ..] needs the numbers of two layers with sensor"),
-            (&telescope("radiation_lengths = 1.5"), "layer 0: radiation_lengths must be above 0 and at most 1"),
+            (&telescope("radiation_lengths = 1.5"), "layer 0: radiation_lengths must be from 0.000001 to 1"),
         ] {
             let error = detector_from_toml("x.toml", text).expect_err(text).to_string();
             assert!(error.contains(word), "{error}");

@@ -5,8 +5,8 @@ use std::f64::consts::{PI, TAU};
 use crate::detector::{Detector, Layer};
 use crate::spacepoint::{Spacepoint, normalised};
 
-/// The detector `generic` with layers of this thickness in radiation lengths, and two that none
-/// follows but the next one.
+/// The detector `generic` with layers of this thickness in radiation lengths. Layers 0 and 11 are
+/// followed by the next layer alone.
 pub(crate) fn uneven_detector(radiation_lengths: impl Fn(usize) -> f64) -> Detector {
     let generic = Detector::generic();
     let uneven = |(number, layer): (usize, &Layer)| Layer {

@@ -82,7 +82,8 @@ pub fn detector(detector: &Detector, z_range: [f64; 2]) -> Figure {
     let window = Window { low: 0.0, high: (1.0 + MARGIN) * z, rho: (1.0 + MARGIN) * rho };
     let radii = pixels().filter(|layer| !layer.is_endcap()).map(|layer| reach(layer.kind).1);
     let innermost = radii.fold(f64::INFINITY, f64::min);
-    // Where lines meet a layer: every other one a bit aside, so that none hides another.
+    // The place on a layer where its lines end. On layers of odd number it is shifted, so that no
+    // line hides another one.
     let node = |number: u32| {
         let aside = 0.12 * f64::from(number % 2);
         match layers[number as usize].kind {

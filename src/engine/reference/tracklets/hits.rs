@@ -3,7 +3,7 @@
 use std::f64::consts::{PI, TAU};
 
 use crate::config::Config;
-use crate::detector::{Detector, Sensor};
+use crate::detector::{Detector, Layer, Sensor};
 use crate::spacepoint::{RoiView, Spacepoint, normalised, usable};
 
 /// A spacepoint of a pixel layer.
@@ -46,11 +46,11 @@ impl PixelHits {
         let layers = detector.layers();
         let mut by_layer = vec![Vec::new(); layers.len()];
         let by_index = roi.spacepoints().enumerate().map(|(index, s)| {
-            let is_pixel = |layer: &&crate::detector::Layer| layer.sensor == Some(Sensor::Pixel);
+            let is_pixel = |layer: &&Layer| layer.sensor == Some(Sensor::Pixel);
             let layer = layers.get(s.layer as usize).filter(is_pixel).filter(|_| takes(index))?;
             let (rho, phi) = about_beam(config, s)?;
             let resolution = layer.z_resolution_mm.unwrap_or(RESOLUTION_MM);
-            let radiation_lengths = layer.radiation_lengths.unwrap_or(0.01);
+            let radiation_lengths = layer.radiation_lengths.unwrap_or(Layer::RADIATION_LENGTHS);
             let hit = PixelHit { rho, phi, z: s.z, is_disk: layer.is_endcap(), resolution, radiation_lengths, index };
             by_layer[s.layer as usize].push(hit);
             Some(hit)

@@ -57,7 +57,8 @@ impl ReferenceTracklets {
     }
 }
 
-/// Momentum times scattering angle, in a layer that a track crosses straight on \[GeV\].
+/// Momentum times scattering angle, in a layer of 1 % of a radiation length that a track crosses
+/// straight on \[GeV\].
 const SCATTERING_GEV: f64 = 1.5e-3;
 /// A short tracklet cannot tell higher momenta from each other \[GeV\].
 const MAX_PT_GEV: f64 = 30.0;
