@@ -57,9 +57,9 @@ impl Vertex {
         Self { z_mm, ..Self::default() }
     }
 
-    /// Whether the peak is at the level of its background, which must be known.
-    pub(crate) fn is_insignificant(&self) -> bool {
-        self.significance.is_some_and(|significance| significance <= 0.0)
+    /// Whether the vertex stands above its background: its significance is above 0, or unknown.
+    pub fn is_significant(&self) -> bool {
+        self.significance.is_none_or(|significance| significance > 0.0)
     }
 }
 

@@ -9,7 +9,6 @@ import acts
 import acts.examples
 import numpy
 from tracking import PIXEL_VOLUMES
-from vertices import vertex_algorithms, write_vertices
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "samples"))
 import make
@@ -89,24 +88,29 @@ def measurement_of(source_link):
     return acts.examples.IndexSourceLink.fromSourceLink(source_link).index()
 
 
-class Events:
-    """The simulation of one sample, with spacepoints and vertices in the event store."""
+class Algorithms(list):
+    """Collects algorithms in place of a sequencer."""
 
-    def __init__(self, name, seed, folder):
+    addAlgorithm = list.append
+
+
+class Events:
+    """The simulation of one sample, with spacepoints in the event store."""
+
+    def __init__(self, name, seed, detector="generic"):
         ex = acts.examples
         self.source = make.EventSource(name, seed)
-        self.simulation = make.Simulation(name, seed, "generic")
-        self.folder = folder
+        self.simulation = make.Simulation(name, seed, detector)
         self.geometry = self.simulation.detector.geometry
         self.field = self.simulation.detector.field
+        self.pixel_volumes = PIXEL_VOLUMES[detector]
         self.pixels = ex.SpacePointMaker(
             level=QUIET,
             trackingGeometry=self.geometry,
             inputMeasurements="measurement_subset",
             outputSpacePoints="pixel_spacepoints",
-            geometrySelection=[acts.GeometryIdentifier(volume=v) for v in PIXEL_VOLUMES],
+            geometrySelection=[acts.GeometryIdentifier(volume=v) for v in self.pixel_volumes],
         )
-        self.vertex_algorithms = {}
         self.read_spacepoints = Reader(acts.SpacePointContainer, "spacepoints")
         self.read_measurements = Reader(ex.MeasurementContainer, "measurements")
         self.read_measurements_of = Reader(ex.ParticleMeasurementsMap, "particle_measurements_map")
@@ -141,17 +145,3 @@ class Events:
             "geometry_id": identifiers[measurements],
             "event_id": numpy.full(len(x), event.number, dtype=numpy.uint64),
         }
-
-    def add_vertices(self, key):
-        """Makes the algorithms that put vertices in the event store under this key."""
-        # The reader wants a file when it is made.
-        write_vertices(self.folder, 0, [], [], key)
-        self.vertex_algorithms[key] = vertex_algorithms(self.folder, self.field, key, QUIET)
-
-    def put_vertices(self, event, key, z_mm, z_error_mm):
-        """Puts vertices in the event store."""
-        reader, fit = self.vertex_algorithms[key]
-        path = write_vertices(self.folder, event.number, z_mm, z_error_mm, key)
-        reader.read(event.context())
-        event.execute(fit)
-        path.unlink()

@@ -1,6 +1,7 @@
 """Runs the example and the studies on two small events. `lab/acts/test` calls it."""
 
 import csv
+import importlib.util
 import json
 import subprocess
 import sys
@@ -8,6 +9,8 @@ import tempfile
 from pathlib import Path
 
 import pyzfinder
+import pyzfinder.acts
+from events import Events
 
 HERE = Path(__file__).resolve().parent
 SAMPLES = HERE.parent / "samples"
@@ -24,23 +27,31 @@ def run(script, *arguments):
     return done.stdout
 
 
-def test_seeding(folder):
-    """ACTS gets the vertices that zfinder found, and makes fewer seeds with them."""
-    run(MAKE, "--out", folder, "--sample", "zee_mu46", "--events", EVENTS)
-    sample = folder / "zee_mu46"
-    text = run(HERE / "seeding.py", sample, "--vertices", 4, "--out", folder / "vertices")
-    found = pyzfinder.Finder(pyzfinder.Config("auto", peaks=4), "generic").find(
-        pyzfinder.read(sorted(sample.glob("event*.csv.gz")))
-    )
-    for event in range(EVENTS):
-        with open(folder / f"vertices/event{event:09d}-vertex.csv", newline="") as file:
-            z = sorted(float(row["z"]) for row in csv.DictReader(file))
-        expected = sorted(found.z_mm[found.offsets[event] : found.offsets[event + 1]].tolist())
-        assert z, f"event {event} has no vertex"
-        assert len(z) == len(expected), (z, expected)
-        assert all(abs(a - b) < 1e-3 for a, b in zip(z, expected)), (z, expected)
-        seeds, constrained = (int(word) for word in text.splitlines()[1 + event].split()[1:3])
-        assert 0 < 2 * constrained < seeds, (seeds, constrained)
+def test_layers(_):
+    """Places of spacepoints tell the layers that their geometry identifiers name."""
+    for detector in ("generic", "odd"):
+        events = Events("zee_mu46", 1, detector)
+        event, _, _, _ = events.simulate(0)
+        spacepoints = events.read_spacepoints(event.store)
+        layout = pyzfinder.Detector(detector)
+        layer = pyzfinder.acts.layers_by_position(layout)(spacepoints)
+        by_geometry = pyzfinder.acts.layers_by_geometry(layout)(spacepoints)
+        assert len(layer) > 5000 and layer.max() < 255, detector
+        assert (layer == by_geometry).all(), detector
+
+
+def test_chain(_):
+    """ACTS gets vertices and seeds of zfinder, and makes fewer seeds and as many vertices."""
+    for detector in ("generic", "odd"):
+        text = run(HERE / "chain.py", "--sample", "zee_mu2", "--events", EVENTS, "--detector", detector)
+        lines = text.splitlines()
+        seeds = {}
+        for place, line in enumerate(lines):
+            if line in ("ACTS", "window", "zfinder"):
+                rows = lines[place + 2 : place + 2 + EVENTS]
+                seeds[line] = sum(int(row.split()[1]) for row in rows)
+                assert all(int(row.split()[3]) > 0 for row in rows), text
+        assert 0 < seeds["zfinder"] < seeds["window"] < seeds["ACTS"], text
 
 
 def test_study(folder):
@@ -49,13 +60,15 @@ def test_study(folder):
     text = run(HERE / "study.py", "--out", folder, "--sample", "zee_mu2", "--events", EVENTS)
     assert "1 of 2 events are finished" in text, text
     for event in range(EVENTS):
-        result = json.loads((folder / f"zee_mu2/{event:06d}.json").read_text())
+        result = json.loads((folder / f"zee_mu2_generic/{event:06d}.json").read_text())
         targets, variants = result["targets"], result["variants"]
-        assert len(variants["none-0-"]["found"]) > len(targets) // 2 > 0, result
-        # Windows inside one another.
-        seeds = [variants[f"truth-1-{width}mm"]["seeds"] for width in ("1", "2", "3")]
-        assert 0 < seeds[0] <= seeds[1] <= seeds[2] <= variants["none-0-"]["seeds"], seeds
-    assert "| zfinder, ±1 mm |" in run(HERE / "report.py", folder)
+        assert targets["all"] >= targets["hard"] > 0, result
+        for key, variant in variants.items():
+            assert 2 * variant["tracks"]["hard"] > targets["hard"], (key, result)
+        assert variants["seeds"]["seeds"]["number"] < variants["acts"]["seeds"]["number"], result
+    plot = folder / "plot.svg"
+    options = ["--plot", plot] if importlib.util.find_spec("matplotlib") else []
+    assert "| zfinder, first vertex |" in run(HERE / "report.py", folder, *options)
 
 
 def test_tracklets(folder):
@@ -95,7 +108,7 @@ def test_rank(folder):
 
 
 if __name__ == "__main__":
-    for test in (test_seeding, test_study, test_tracklets, test_rank):
+    for test in (test_layers, test_chain, test_study, test_tracklets, test_rank):
         with tempfile.TemporaryDirectory() as scratch:
             test(Path(scratch))
         print(f"{test.__name__}: ok")

@@ -1,4 +1,4 @@
-"""Seeding, track finding and vertex finding of ACTS in its generic detector.
+"""Seeding, track finding and vertex finding of ACTS in the detectors of the samples.
 
 The settings are those of ACTS's own example of the combinatorial Kalman filter (`ckf_tracks.py`).
 """
@@ -11,10 +11,29 @@ MM = acts.UnitConstants.mm
 GEV = acts.UnitConstants.GeV
 DEGREE = acts.UnitConstants.degree
 
-# Volumes of the pixel detector.
-PIXEL_VOLUMES = (7, 8, 9)
+# Volumes of the pixel detectors.
+PIXEL_VOLUMES = {"generic": (7, 8, 9), "odd": (16, 17, 18)}
 MAX_RADIUS_OF_PIXELS_MM = 200.0
 MIN_PT_OF_SEEDS_GEV = 0.5
+
+
+def seed_options(min_pt_gev=MIN_PT_OF_SEEDS_GEV):
+    """Returns the options of ACTS's seeding from pixels."""
+    return {
+        "bFieldInZ": FIELD_T * acts.UnitConstants.T,
+        "rMax": MAX_RADIUS_OF_PIXELS_MM * MM,
+        "zMin": -2000.0 * MM,
+        "zMax": 2000.0 * MM,
+        "deltaRMin": 1.0 * MM,
+        "deltaRMax": 300.0 * MM,
+        "collisionRegionMin": -250.0 * MM,
+        "collisionRegionMax": 250.0 * MM,
+        "minPt": min_pt_gev * GEV,
+        "impactMax": 3.0 * MM,
+        "maxSeedsPerSpM": 1,
+        "sigmaScattering": 5.0,
+        "radLengthPerSeed": 0.1,
+    }
 
 
 def seeding(
@@ -38,19 +57,7 @@ def seeding(
         inputVertices=vertices,
         vertexZNSigma=n_sigma,
         vertexZMargin=margin_mm * MM,
-        bFieldInZ=FIELD_T * acts.UnitConstants.T,
-        rMax=MAX_RADIUS_OF_PIXELS_MM * MM,
-        zMin=-2000.0 * MM,
-        zMax=2000.0 * MM,
-        deltaRMin=1.0 * MM,
-        deltaRMax=300.0 * MM,
-        collisionRegionMin=-250.0 * MM,
-        collisionRegionMax=250.0 * MM,
-        minPt=min_pt_gev * GEV,
-        impactMax=3.0 * MM,
-        maxSeedsPerSpM=1,
-        sigmaScattering=5.0,
-        radLengthPerSeed=0.1,
+        **seed_options(min_pt_gev),
     )
 
 

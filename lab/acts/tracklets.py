@@ -25,16 +25,18 @@ import acts
 import acts.examples
 import numpy
 import pyzfinder
-from events import QUIET, Events, Reader, barcode_of, eta_of, make, target_of
-from report import DISPLACED_MM, RIGHT_MM, bootstrap
-from study import HARD_SEEDS_GEV, MAJORITY, MIN_PIXEL_MEASUREMENTS, MIN_PT_GEV
-from tracking import PIXEL_VOLUMES, seeding, track_finding, vertex_finding
+import pyzfinder.acts
+from events import QUIET, Algorithms, Events, Reader, barcode_of, eta_of, make, target_of
+from report import bootstrap
+from study import HARD_SEEDS_GEV, MAJORITY, MIN_PIXEL_MEASUREMENTS, MIN_PT_GEV, WINDOW_MM
+from tracking import seeding, track_finding, vertex_finding
 
 SAMPLES = {"zee_mu46": 100, "top_mu46": 100, "top_mu200": 30}
 MAX_ABS_ETA = (2.5, 4.0)
-# Half the window of ACTS's seeds about the first vertex of zfinder.
-WINDOW_MM = 2.0
-VERTEX_KEY = "vertices-zfinder-1"
+# A vertex is right within this distance of the true one.
+RIGHT_MM = 1.0
+# A track is displaced if it passes the true vertex at more than this distance.
+DISPLACED_MM = 0.3
 # Configurations of zfinder whose tracklets are seeds.
 CONFIGURATIONS = {
     "auto": pyzfinder.Config("auto", tracklets="window"),
@@ -60,15 +62,20 @@ class Comparison(Events):
     """The simulation of one sample, zfinder, and ACTS's algorithms."""
 
     def __init__(self, name, seed, folder):
-        super().__init__(name, seed, folder)
+        super().__init__(name, seed)
+        self.folder = folder
         ex = acts.examples
         self.finders = {
             key: pyzfinder.Finder(config, "generic", engine="cpu", threads=1).open()
             for key, config in CONFIGURATIONS.items()
         }
-        self.add_vertices(VERTEX_KEY)
-        self.seeder = seeding(
-            "pixel_spacepoints", "seeds", VERTEX_KEY, 0.0, WINDOW_MM, HARD_SEEDS_GEV, QUIET
+        self.seeders = Algorithms()
+        first = pyzfinder.Finder(
+            pyzfinder.Config("auto", tracklets="window", peaks=1), "generic", engine="cpu", threads=1
+        )
+        vertices = pyzfinder.acts.add_vertices(self.seeders, first, self.field, level=QUIET)
+        self.seeders.append(
+            seeding("pixel_spacepoints", "seeds", vertices, 0.0, WINDOW_MM, HARD_SEEDS_GEV, QUIET)
         )
         self.tracking = (
             seeding("pixel_spacepoints", "all-seeds", level=QUIET),
@@ -99,9 +106,8 @@ class Comparison(Events):
             key: self.find(finder, columns, owners_of_spacepoints)
             for key, finder in self.finders.items()
         }
-        first = zfinder["auto"]["z_mm"][:1]
-        self.put_vertices(event, VERTEX_KEY, first, [0.0] * len(first))
-        event.execute(self.seeder)
+        for algorithm in self.seeders:
+            event.execute(algorithm)
         owners_of_pixels = owners[self.measurements(event, self.read_pixels)]
         seeds = [owners_of_pixels[seed.spacePointIndices] for seed in self.read_seeds(event.store)]
         return {
@@ -129,7 +135,7 @@ class Comparison(Events):
                 continue
             barcode = barcode_of(number, index)
             measurements = numpy.array(measurements_of.valuesFor(barcode), dtype=int)
-            is_pixel = numpy.isin(identifiers[measurements] >> 56, PIXEL_VOLUMES)
+            is_pixel = numpy.isin(identifiers[measurements] >> 56, self.pixel_volumes)
             # The bits above the sensor: volume, boundary and layer.
             layers = {int(of) >> 36 for of in identifiers[measurements[is_pixel]]}
             if len(layers) >= MIN_PIXEL_MEASUREMENTS:

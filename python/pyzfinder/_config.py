@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _pyzfinder
-from ._errors import ConfigError, FileError
+from ._errors import ConfigError, FileError, InputError
 from ._html import table
 from ._keys import Keys
 
@@ -245,7 +245,7 @@ class Detector:
     ('generic', 29)
     """
 
-    __slots__ = ("_by_id", "_layers", "_toml", "name")
+    __slots__ = ("_core", "_layers", "_toml", "name")
 
     #: Name of the detector.
     name: str
@@ -262,9 +262,10 @@ class Detector:
                     f"there is no detector `{source}`: give {', '.join(DETECTORS)} or a TOML file"
                 )
             what, text = os.fspath(source), _read_text(source)
-        self.name, self._toml = _pyzfinder.detector(what, text)
+        self._core = _pyzfinder.DetectorCore(what, text)
+        self.name = self._core.name
+        self._toml = self._core.to_toml()
         self._layers: list[dict[str, Any]] | None = None
-        self._by_id: dict[int, int] | None = None
 
     @property
     def layers(self) -> list[dict[str, Any]]:
@@ -275,7 +276,7 @@ class Detector:
         from the range of z of the preset ``auto``.
         """
         if self._layers is None:
-            self._layers = _pyzfinder.detector_layers(self._toml)
+            self._layers = self._core.layers()
         return self._layers
 
     def to_toml(self) -> str:
@@ -301,14 +302,57 @@ class Detector:
         >>> Detector("generic").layer_of([8, 8, 99], [2, 4, 2]).tolist()
         [0, 1, 255]
         """
-        if self._by_id is None:
-            ids = ((i, id_) for i, layer in enumerate(self.layers) for id_ in layer["ids"])
-            self._by_id = {volume << 32 | layer: i for i, (volume, layer) in ids}
-        keys = np.asarray(volume_id, dtype=np.uint64) << np.uint64(32)
-        keys = keys | np.asarray(layer_id, dtype=np.uint64)
-        unique, inverse = np.unique(keys, return_inverse=True)
-        layers = np.array([self._by_id.get(int(key), 255) for key in unique], dtype=np.uint8)
-        return layers[inverse]
+        volume_id, layer_id = (np.asarray(ids, dtype=np.uint64) for ids in (volume_id, layer_id))
+        if volume_id.shape != layer_id.shape:
+            raise InputError(f"{volume_id.size} volumes and {layer_id.size} layers are given")
+        return self._core.layer_of(volume_id, layer_id)
+
+    def layer_of_geometry(self, geometry_id: Any) -> np.ndarray:
+        """Return the index of the layer of each spacepoint.
+
+        Parameters
+        ----------
+        geometry_id : array-like of int
+            Geometry identifiers of ACTS. The volume is in bits 56 to 63, the layer in 36 to 47.
+
+        Returns
+        -------
+        numpy.ndarray of uint8
+            255 where the detector has no such layer.
+
+        Examples
+        --------
+        >>> from pyzfinder import Detector
+        >>> Detector("generic").layer_of_geometry([8 << 56 | 4 << 36 | 17 << 8, 0]).tolist()
+        [1, 255]
+        """
+        return self._core.layer_of_geometry(np.asarray(geometry_id, dtype=np.uint64))
+
+    def layer_at(self, rho: Any, z: Any, tolerance_mm: float = 10.0) -> np.ndarray:
+        """Return the index of the layer on which each point lies.
+
+        Parameters
+        ----------
+        rho, z : array-like of float
+            Distance from the z axis and z of each point [mm].
+        tolerance_mm : float
+            Largest distance from the barrel in rho, or from the disk in z [mm].
+
+        Returns
+        -------
+        numpy.ndarray of uint8
+            255 where there is no layer.
+
+        Examples
+        --------
+        >>> from pyzfinder import Detector
+        >>> Detector("generic").layer_at([33.4, 172.0, 50.0], [-120.0, 1498.0, 0.0]).tolist()
+        [0, 16, 255]
+        """
+        rho, z = (np.asarray(column, dtype=np.float64) for column in (rho, z))
+        if rho.shape != z.shape:
+            raise InputError(f"{rho.size} values of rho and {z.size} of z are given")
+        return self._core.layer_at(rho, z, tolerance_mm)
 
     def __eq__(self, other: object) -> bool:
         return self._toml == other._toml if isinstance(other, Detector) else NotImplemented

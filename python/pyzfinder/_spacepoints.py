@@ -450,11 +450,7 @@ def _layers(names: tuple[str, ...], columns: list[Any], detector: Detector) -> A
     if names == ("layer",):
         return columns[0]
     ids = [_ids(name, _array(name, column)) for name, column in zip(names, columns)]
-    if names == ("geometry_id",):
-        volume, layer = ids[0] >> np.uint64(56), ids[0] >> np.uint64(36) & np.uint64(0xFFF)
-    else:
-        volume, layer = ids
-    return detector.layer_of(volume, layer)
+    return detector.layer_of_geometry(ids[0]) if len(ids) == 1 else detector.layer_of(*ids)
 
 
 def _runs(columns: dict[str, tuple[Any, Any]]) -> tuple[np.ndarray, dict[str, np.ndarray]]:

@@ -33,8 +33,7 @@ mod _pyzfinder {
     use super::objects::object_kinds;
     #[pymodule_export]
     use super::options::{
-        adapters, check_engine, config_from_toml, config_json, config_to_toml, detector, detector_layers, detectors,
-        keys, presets,
+        DetectorCore, adapters, check_engine, config_from_toml, config_json, config_to_toml, detectors, keys, presets,
     };
     #[pymodule_export]
     use super::results::{ResultColumns, statuses};

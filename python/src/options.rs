@@ -1,5 +1,6 @@
 //! Configurations as JSON, detectors as TOML, and adapters.
 
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zfinder::config::{ConfigChanges, Key, Kind, Word};
@@ -103,41 +104,98 @@ pub(crate) fn config_to_toml(json: &str) -> PyResult<String> {
     Ok(zfinder_io::config_to_toml(&parse_config(json)?))
 }
 
-/// Returns the name of a detector and the detector as TOML. `text` is TOML or the name of a
-/// built-in detector.
-#[pyfunction]
-pub(crate) fn detector(what: &str, text: &str) -> PyResult<(String, String)> {
-    let detector = parse_detector(what, text)?;
-    Ok((detector.name().to_owned(), zfinder_io::detector_to_toml(&detector)))
+/// A detector.
+#[pyclass(frozen, module = "pyzfinder._pyzfinder")]
+pub(crate) struct DetectorCore(Detector);
+
+/// A layer that no detector has.
+const NO_LAYER: u8 = u8::MAX;
+
+#[pymethods]
+impl DetectorCore {
+    /// Reads a detector. `text` is TOML or the name of a built-in detector.
+    #[new]
+    fn new(what: &str, text: &str) -> PyResult<Self> {
+        parse_detector(what, text).map(Self)
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn to_toml(&self) -> String {
+        zfinder_io::detector_to_toml(&self.0)
+    }
+
+    /// Returns the layers, each as a dictionary.
+    fn layers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let config = Config::default();
+        let graph = self.0.layer_graph([config.z_min_mm, config.z_max_mm]);
+        let layer = |(number, layer): (u32, &Layer)| {
+            let keys = PyDict::new(py);
+            match layer.kind {
+                LayerKind::Barrel { radius_mm } => {
+                    keys.set_item("kind", "barrel")?;
+                    keys.set_item("radius_mm", radius_mm)?;
+                }
+                LayerKind::Endcap { z_mm, r_max_mm } => {
+                    keys.set_item("kind", "endcap")?;
+                    keys.set_item("z_mm", z_mm)?;
+                    keys.set_item("r_max_mm", r_max_mm)?;
+                }
+            }
+            keys.set_item("sensor", layer.sensor.map(Sensor::as_str))?;
+            keys.set_item("z_resolution_mm", layer.z_resolution_mm)?;
+            keys.set_item("radiation_lengths", layer.radiation_lengths.unwrap_or(Layer::RADIATION_LENGTHS))?;
+            keys.set_item("next", graph.outer(number))?;
+            keys.set_item("ids", layer.ids.clone())?;
+            Ok(keys)
+        };
+        (0..).zip(self.0.layers()).map(layer).collect()
+    }
+
+    /// Returns the layer of each volume and layer of a file, or [`NO_LAYER`].
+    fn layer_of<'py>(
+        &self,
+        py: Python<'py>,
+        volume_id: PyReadonlyArray1<'py, u64>,
+        layer_id: PyReadonlyArray1<'py, u64>,
+    ) -> Bound<'py, PyArray1<u8>> {
+        let ids = volume_id.as_array().into_iter().zip(layer_id.as_array());
+        let layer_of = |(&volume, &layer): (&u64, &u64)| {
+            number(self.0.layer_by_id(volume.try_into().ok()?, layer.try_into().ok()?))
+        };
+        ids.map(|id| layer_of(id).unwrap_or(NO_LAYER)).collect::<Vec<u8>>().into_pyarray(py)
+    }
+
+    /// Returns the layer of each geometry identifier of ACTS, or [`NO_LAYER`].
+    fn layer_of_geometry<'py>(
+        &self,
+        py: Python<'py>,
+        geometry_id: PyReadonlyArray1<'py, u64>,
+    ) -> Bound<'py, PyArray1<u8>> {
+        let layer_of = |&id: &u64| number(self.0.layer_by_geometry_id(id)).unwrap_or(NO_LAYER);
+        geometry_id.as_array().iter().map(layer_of).collect::<Vec<u8>>().into_pyarray(py)
+    }
+
+    /// Returns the layer nearest to each point, within a tolerance, or [`NO_LAYER`].
+    fn layer_at<'py>(
+        &self,
+        py: Python<'py>,
+        rho: PyReadonlyArray1<'py, f64>,
+        z: PyReadonlyArray1<'py, f64>,
+        tolerance_mm: f64,
+    ) -> Bound<'py, PyArray1<u8>> {
+        let points = rho.as_array().into_iter().zip(z.as_array());
+        let layer_at = |(&rho, &z): (&f64, &f64)| number(self.0.layer_at(rho, z, tolerance_mm)).unwrap_or(NO_LAYER);
+        points.map(layer_at).collect::<Vec<u8>>().into_pyarray(py)
+    }
 }
 
-/// Returns the layers of a detector, each as a dictionary.
-#[pyfunction]
-pub(crate) fn detector_layers<'py>(py: Python<'py>, toml: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let detector = parse_detector("detector", toml)?;
-    let config = Config::default();
-    let graph = detector.layer_graph([config.z_min_mm, config.z_max_mm]);
-    let layer = |(number, layer): (u32, &Layer)| {
-        let keys = PyDict::new(py);
-        match layer.kind {
-            LayerKind::Barrel { radius_mm } => {
-                keys.set_item("kind", "barrel")?;
-                keys.set_item("radius_mm", radius_mm)?;
-            }
-            LayerKind::Endcap { z_mm, r_max_mm } => {
-                keys.set_item("kind", "endcap")?;
-                keys.set_item("z_mm", z_mm)?;
-                keys.set_item("r_max_mm", r_max_mm)?;
-            }
-        }
-        keys.set_item("sensor", layer.sensor.map(Sensor::as_str))?;
-        keys.set_item("z_resolution_mm", layer.z_resolution_mm)?;
-        keys.set_item("radiation_lengths", layer.radiation_lengths.unwrap_or(Layer::RADIATION_LENGTHS))?;
-        keys.set_item("next", graph.outer(number))?;
-        keys.set_item("ids", layer.ids.clone())?;
-        Ok(keys)
-    };
-    (0..).zip(detector.layers()).map(layer).collect()
+/// Returns a layer in the type of Python's columns.
+fn number(layer: Option<u32>) -> Option<u8> {
+    layer?.try_into().ok()
 }
 
 /// Returns the adapters of this machine, each as a dictionary.

@@ -33,6 +33,8 @@ pub(crate) struct BendingIndex {
 pub struct Detector {
     name: String,
     layers: Vec<Layer>,
+    /// |z| where each barrel ends \[mm\] ([`Detector::barrel_end`]); 0 for a disk.
+    barrel_ends: Vec<f64>,
     by_id: HashMap<(u32, u32), u32>,
     pub(crate) bending: Option<BendingIndex>,
 }
@@ -139,8 +141,13 @@ impl Detector {
                 }
             }
         }
+        let barrel_ends = layers.iter().map(|layer| match layer.kind {
+            LayerKind::Barrel { radius_mm } => layers::barrel_end(&layers, radius_mm),
+            LayerKind::Endcap { .. } => 0.0,
+        });
+        let barrel_ends = barrel_ends.collect();
         let Some(table) = bending else {
-            return Ok(Self { name: name.to_owned(), layers, by_id, bending: None });
+            return Ok(Self { name: name.to_owned(), layers, barrel_ends, by_id, bending: None });
         };
         if !positive(table.pt_gev) || !positive(table.field_t) {
             return refuse("bending: pt_gev and field_t must be finite and positive".into());
@@ -157,7 +164,7 @@ impl Detector {
             dphi.insert((inner, outer), (dphi_rad, eta));
         }
         let bending = Some(BendingIndex { pt_gev: table.pt_gev, field_t: table.field_t, dphi });
-        Ok(Self { name: name.to_owned(), layers, by_id, bending })
+        Ok(Self { name: name.to_owned(), layers, barrel_ends, by_id, bending })
     }
 
     /// Its name.
@@ -184,6 +191,18 @@ impl Detector {
         self.by_id.get(&(volume, layer)).copied()
     }
 
+    /// The layer that contains a geometry identifier of ACTS.
+    ///
+    /// ```
+    /// use zfinder::Detector;
+    /// let generic = Detector::generic();
+    /// assert_eq!(generic.layer_by_geometry_id(8 << 56 | 4 << 36 | 17 << 8), Some(1));
+    /// ```
+    pub fn layer_by_geometry_id(&self, geometry_id: u64) -> Option<u32> {
+        let (volume, layer) = volume_and_layer(geometry_id);
+        self.layer_by_id(volume, layer)
+    }
+
     /// The layer on which a point lies, for files that do not say: the barrel at its `rho`, or the
     /// disk at its |z|, within `tolerance_mm`. Barrels are taken to end where the first disk that
     /// reaches as far out begins; of disks at one |z|, the smallest that reaches `rho` is meant.
@@ -202,7 +221,7 @@ impl Detector {
         for (index, layer) in self.layers.iter().enumerate() {
             // A barrel goes before any disk; then the smaller disk; then the nearer one.
             let (size, distance) = match layer.kind {
-                LayerKind::Barrel { radius_mm } if z < self.barrel_end(radius_mm) - tolerance_mm => {
+                LayerKind::Barrel { radius_mm } if z < self.barrel_ends[index] - tolerance_mm => {
                     (0.0, (rho - radius_mm).abs())
                 }
                 LayerKind::Endcap { z_mm, r_max_mm } if rho <= r_max_mm + tolerance_mm => (r_max_mm, (z - z_mm).abs()),
@@ -232,6 +251,11 @@ impl Detector {
     pub fn volumes(&self) -> BTreeSet<u32> {
         self.by_id.keys().map(|&(volume, _)| volume).collect()
     }
+}
+
+/// Volume and layer of a geometry identifier of ACTS: its bits 56 to 63, and 36 to 47.
+pub const fn volume_and_layer(geometry_id: u64) -> (u32, u32) {
+    ((geometry_id >> 56) as u32, (geometry_id >> 36 & 0xfff) as u32)
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl<'a> VertexBuilder<'a> {
     fn lacks_significance(&self) -> bool {
         self.config.ranks_beside_significance()
             && self.taken < self.config.first_peaks()
-            && self.found.iter().all(Vertex::is_insignificant)
+            && !self.found.iter().any(Vertex::is_significant)
     }
 
     /// Takes the next peak. Returns whether another one is wanted.
@@ -95,7 +95,7 @@ impl<'a> VertexBuilder<'a> {
     pub(crate) fn finish(self) {
         let mut significant = 0;
         for i in 0..self.found.len() {
-            if !self.found[i].is_insignificant() {
+            if self.found[i].is_significant() {
                 self.found[significant..=i].rotate_right(1);
                 significant += 1;
             }

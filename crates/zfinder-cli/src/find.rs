@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use zfinder::config::Tracklets;
-use zfinder::{Results, RoiBatch, ZFinder};
+use zfinder::{Results, RoiBatch, RoiId, ZFinder};
 use zfinder_io::{AnswerDigest, Provenance, TruthTable, VertexColumns};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
@@ -17,7 +17,7 @@ use super::input::{self, InputOptions, OnErrorOptions, Skipped};
 use super::options::ConfigOptions;
 use super::output::{self, AnswerFile, Format};
 use super::outside_range::RoisWithoutPeak;
-use super::search::{ProgressOptions, headline, search};
+use super::search::{ProgressOptions, counted, headline, search};
 use super::shard::{ShardOption, shard};
 use super::table::Score;
 use super::tracklet_file::TrackletFile;
@@ -205,6 +205,7 @@ impl Find {
         }
         if !self.progress.quiet {
             note(&totals.describe(start));
+            summary.insignificant().iter().for_each(|text| note(text));
             noted.iter().for_each(|score| note(score));
         }
         skipped.finish()
@@ -232,6 +233,9 @@ struct Summary {
     left_to_show: usize,
     drawings: Vec<String>,
     without_peak: RoisWithoutPeak,
+    /// RoIs whose vertices are all insignificant, and the first of them.
+    insignificant: usize,
+    first_insignificant: Option<RoiId>,
 }
 
 impl Summary {
@@ -249,9 +253,23 @@ impl Summary {
         self.left_to_show = self.left_to_show.saturating_sub(results.len());
         self.without_peak.add(batch, results);
         for result in results {
+            if result.vertices().first().is_some_and(|vertex| !vertex.is_significant()) {
+                self.insignificant += 1;
+                self.first_insignificant.get_or_insert(result.id());
+            }
             truth.iter().for_each(|truth| self.score.add(truth, result));
             self.digest.iter_mut().for_each(|digest| digest.add(result));
         }
         Ok(())
+    }
+
+    /// Returns the number of RoIs without a significant vertex as text, if there are any.
+    fn insignificant(&self) -> Option<String> {
+        let RoiId { event_id, roi_id } = self.first_insignificant?;
+        Some(format!(
+            "{} of vertices that do not stand above their background (significance 0), the first: event {event_id}, \
+             RoI {roi_id}",
+            counted(self.insignificant, "RoI"),
+        ))
     }
 }

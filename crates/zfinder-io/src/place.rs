@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use zfinder::Detector;
 use zfinder::Spacepoint;
+use zfinder::detector::volume_and_layer;
 
 /// Largest distance \[mm\] between a spacepoint without an address and the layer that it gets.
 const LAYER_TOLERANCE_MM: f64 = 10.0;
@@ -23,9 +24,10 @@ pub(super) enum Address {
 }
 
 impl Address {
-    /// Reads volume and layer from an ACTS geometry id: its bits 56 to 63 and 36 to 47.
+    /// Reads volume and layer from a geometry identifier of ACTS.
     pub(super) fn of_geometry_id(id: u64) -> Self {
-        Self::Id((id >> 56) as u32, ((id >> 36) & 0xfff) as u32)
+        let (volume, layer) = volume_and_layer(id);
+        Self::Id(volume, layer)
     }
 }
 

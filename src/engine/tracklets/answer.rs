@@ -94,7 +94,7 @@ impl TrackletAnswer {
     pub(crate) fn take_all(&mut self, config: &Config, peaks: &[Vertex], found: Found<'_>) {
         self.begin(found);
         self.vertices.clear();
-        for peak in peaks.iter().filter(|peak| !peak.is_insignificant()) {
+        for peak in peaks.iter().filter(|peak| peak.is_significant()) {
             if let Some(number) = self.at_peak(peak, found) {
                 self.places[number] = Some(self.vertices.len());
                 self.vertices.push(vertex(config, &found.vertices[number], peak.rank));
