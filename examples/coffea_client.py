@@ -19,11 +19,6 @@ class VertexFinder(triton_wrapper):
     request are those of coffea.
     """
 
-    def _create_model_inputs(self):
-        # coffea asks for all inputs in the metadata, and most of them are optional.
-        used = ("OFFSETS", "X", "Y", "Z", "LAYER")
-        return {name: tensor for name, tensor in super()._create_model_inputs().items() if name in used}
-
     def prepare_awkward(self, points):
         offsets = np.append(0, np.cumsum(ak.to_numpy(ak.num(points))))
         columns = {name.upper(): ak.values_astype(ak.flatten(points[name]), np.float32) for name in ("x", "y", "z")}
@@ -54,7 +49,7 @@ def main():
     rho, phi = np.array([50.5, 88.5, 122.5]), 0.1
     track = {"x": rho * np.cos(phi), "y": rho * np.sin(phi), "z": [37.75, 56.75, 73.75], "layer": [0, 1, 2]}
     points = ak.Array([[dict(zip(track, point)) for point in zip(*track.values())], []])
-    find = VertexFinder("triton+grpc://127.0.0.1:8001/zfinder-auto/1", {"ssl": False})
+    find = VertexFinder("triton+grpc://127.0.0.1:8001/zfinder-auto-xyz/1", {"ssl": False})
     print(find(points).z.tolist())  # [[12.5], []], up to the rounding of x and y
 
 

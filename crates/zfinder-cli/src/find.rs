@@ -267,8 +267,8 @@ impl Summary {
     fn insignificant(&self) -> Option<String> {
         let RoiId { event_id, roi_id } = self.first_insignificant?;
         Some(format!(
-            "{} of vertices that do not stand above their background (significance 0), the first: event {event_id}, \
-             RoI {roi_id}",
+            "{} without a significant vertex: no peak stands above the background (significance 0). The first: event \
+             {event_id}, RoI {roi_id}",
             counted(self.insignificant, "RoI"),
         ))
     }

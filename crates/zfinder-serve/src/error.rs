@@ -57,6 +57,9 @@ pub enum Error {
         /// The library's error.
         source: zfinder::Error,
     },
+    /// Descriptors of the protocol that cannot be served.
+    #[error("reflection: {0}")]
+    Reflection(String),
     /// A GPU that cannot be opened.
     #[error(transparent)]
     Gpu(#[from] zfinder::gpu::kernel_host::Error),

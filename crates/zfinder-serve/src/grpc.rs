@@ -23,7 +23,7 @@ use crate::queue::ClientId;
 use crate::refusal::{Reason, Refusal};
 use crate::scheduler;
 use crate::schema::{self, TensorSchema};
-use crate::service::{self, Service};
+use crate::service::{self, Served, Service};
 use crate::shared_memory::{Region, Regions, TensorPlace};
 use crate::statistics::Total;
 use crate::tensor::{DataType, Tensor, bytes_of};
@@ -77,18 +77,17 @@ impl GrpcInferenceService for Grpc {
         request: Request<proto::ModelMetadataRequest>,
     ) -> Answer<proto::ModelMetadataResponse> {
         let proto::ModelMetadataRequest { name, version } = request.into_inner();
-        let model = self.0.find(&name, &version)?;
-        let name = self.0.models[model].name.clone();
+        let served = self.0.find(&name, &version)?;
         let metadata = |tensor: &TensorSchema| TensorMetadata {
             name: tensor.name.into(),
             datatype: tensor.datatype.name().into(),
             shape: tensor.shape.into(),
         };
         answer(proto::ModelMetadataResponse {
-            versions: self.0.versions(&name),
-            name,
+            versions: self.0.versions(served),
+            name: self.0.name(served),
             platform: service::PLATFORM.into(),
-            inputs: schema::INPUTS.iter().map(metadata).collect(),
+            inputs: served.inputs.tensors().iter().map(metadata).collect(),
             outputs: schema::OUTPUTS.iter().map(metadata).collect(),
         })
     }
@@ -132,8 +131,8 @@ impl GrpcInferenceService for Grpc {
 
     async fn model_config(&self, request: Request<proto::ModelConfigRequest>) -> Answer<proto::ModelConfigResponse> {
         let proto::ModelConfigRequest { name, version } = request.into_inner();
-        let model = self.0.find(&name, &version)?;
-        answer(proto::ModelConfigResponse { config: Some(config(&self.0, model)) })
+        let served = self.0.find(&name, &version)?;
+        answer(proto::ModelConfigResponse { config: Some(config(&self.0, served)) })
     }
 
     async fn model_statistics(
@@ -150,13 +149,13 @@ impl GrpcInferenceService for Grpc {
         &self,
         _: Request<proto::RepositoryIndexRequest>,
     ) -> Answer<proto::RepositoryIndexResponse> {
-        let index = |model: &crate::Model| proto::repository_index_response::ModelIndex {
-            name: model.name.clone(),
-            version: model.version.to_string(),
+        let index = |served: Served| proto::repository_index_response::ModelIndex {
+            name: self.0.name(served),
+            version: self.0.models[served.model].version.to_string(),
             state: "READY".into(),
             reason: String::new(),
         };
-        answer(proto::RepositoryIndexResponse { models: self.0.models.iter().map(index).collect() })
+        answer(proto::RepositoryIndexResponse { models: self.0.served().map(index).collect() })
     }
 
     async fn repository_model_load(
@@ -255,7 +254,8 @@ async fn infer(
     arrived: Instant,
     deadline: Option<Instant>,
 ) -> Result<proto::ModelInferResponse, Refusal> {
-    let model = service.find(&message.model_name, &message.model_version)?;
+    let served = service.find(&message.model_name, &message.model_version)?;
+    let model = served.model;
     let (id, timeout) = (message.id.clone(), parameter_timeout(&message.parameters));
     let parsed = parse(&service.regions, message);
     let Parsed { tensors, wanted, places } = match parsed {
@@ -269,10 +269,9 @@ async fn infer(
     let deadline = deadline.into_iter().chain(of_message).min();
     let request = service::Request { model, client, tensors, wanted, arrived, deadline };
     let scheduler::Answer { tensors, warning } = service.infer(request).await?;
-    let Some(crate::Model { name, version, .. }) = service.models.get(model) else { return Err(Refusal::stopping()) };
     let mut response = proto::ModelInferResponse {
-        model_name: name.clone(),
-        model_version: version.to_string(),
+        model_name: service.name(served),
+        model_version: service.models[model].version.to_string(),
         id,
         ..Default::default()
     };
@@ -394,7 +393,7 @@ fn typed(name: &str, datatype: DataType, contents: proto::InferTensorContents) -
     })
 }
 
-fn config(service: &Service, model: usize) -> proto::ModelConfig {
+fn config(service: &Service, served: Served) -> proto::ModelConfig {
     let input = |tensor: &TensorSchema| proto::ModelInput {
         name: tensor.name.into(),
         data_type: tensor.datatype.proto().into(),
@@ -412,14 +411,14 @@ fn config(service: &Service, model: usize) -> proto::ModelConfig {
         max_queue_delay_microseconds: service.max_delay_us(),
     };
     proto::ModelConfig {
-        name: service.models[model].name.clone(),
+        name: service.name(served),
         platform: service::PLATFORM.into(),
         // A request has any number of RoIs, so tensors have no batch dimension.
         max_batch_size: 0,
-        input: schema::INPUTS.iter().map(input).collect(),
+        input: served.inputs.tensors().iter().map(input).collect(),
         output: schema::OUTPUTS.iter().map(output).collect(),
         scheduling_choice: Some(proto::model_config::SchedulingChoice::DynamicBatching(batching)),
-        parameters: service.parameters(model).into_iter().map(parameter).collect(),
+        parameters: service.parameters(served.model).into_iter().map(parameter).collect(),
         backend: service::PLATFORM.into(),
         model_transaction_policy: Some(proto::ModelTransactionPolicy { decoupled: false }),
     }

@@ -17,7 +17,7 @@ use crate::queue::ClientId;
 use crate::received::Received;
 use crate::refusal::{Reason, Refusal};
 use crate::schema::{self, TensorSchema};
-use crate::service::{self, Service};
+use crate::service::{self, Served, Service};
 use crate::statistics::Total;
 
 /// The length of the JSON of a request or an answer, if binary tensors follow.
@@ -44,8 +44,8 @@ pub(crate) async fn answer(service: Arc<Service>, most_bytes: usize, request: Re
     }
     let answered = match call {
         ["infer"] => return infer(&service, model, version, most_bytes, request).await,
-        [] => service.find(model, version).map(|model| metadata(&service, model)),
-        ["config"] => service.find(model, version).map(|model| config(&service, model)),
+        [] => service.find(model, version).map(|served| metadata(&service, served)),
+        ["config"] => service.find(model, version).map(|served| config(&service, served)),
         ["stats"] => service.select(model, version).map(|models| {
             let stats: Vec<Value> = models.into_iter().map(|model| statistics(&service, model)).collect();
             json!({ "model_stats": stats })
@@ -92,8 +92,11 @@ fn of_server(service: &Service, method: &Method, segments: &[&str]) -> Response<
         ["v2", "health", "live"] => (Method::GET, health(true)),
         ["v2", "health", "ready"] => (Method::GET, health(service.is_ready())),
         ["v2", "repository", "index"] => {
-            let index = |model: &crate::Model| json!({ "name": model.name, "version": model.version.to_string(), "state": "READY" });
-            let models: Vec<Value> = service.models.iter().map(index).collect();
+            let index = |served: Served| {
+                let version = service.models[served.model].version.to_string();
+                json!({ "name": service.name(served), "version": version, "state": "READY" })
+            };
+            let models: Vec<Value> = service.served().map(index).collect();
             (Method::POST, respond(StatusCode::OK, &models.into()))
         }
         ["v2", "repository", "models", _, "load" | "unload"] => {
@@ -203,10 +206,11 @@ async fn infer(
     request: Request<Received>,
 ) -> Response<Body> {
     let arrived = Instant::now();
-    let model = match service.find(model, version) {
-        Ok(model) => model,
+    let served = match service.find(model, version) {
+        Ok(served) => served,
         Err(refusal) => return refuse(&refusal),
     };
+    let model = served.model;
     let fail = |response: Response<Body>, reason| {
         service.statistics(model).fail(reason, arrived.elapsed());
         response
@@ -246,10 +250,13 @@ async fn infer(
     let deadline = timeout.and_then(|microseconds| arrived.checked_add(Duration::from_micros(microseconds)));
     let request = service::Request { model, client, tensors, wanted, arrived, deadline };
     match service.infer(request).await {
-        Ok(answer) => match json::render(&service.regions, &service.models[model], &id, &answer, &travel) {
-            Ok((body, header_length)) => answered(body, header_length),
-            Err(refusal) => refuse(&refusal),
-        },
+        Ok(answer) => {
+            let model = (service.name(served), service.models[model].version);
+            match json::render(&service.regions, model, &id, &answer, &travel) {
+                Ok((body, header_length)) => answered(body, header_length),
+                Err(refusal) => refuse(&refusal),
+            }
+        }
         Err(refusal) => refuse(&refusal),
     }
 }
@@ -268,33 +275,32 @@ fn tensor(tensor: &TensorSchema) -> Value {
     json!({ "name": tensor.name, "datatype": tensor.datatype.name(), "shape": tensor.shape })
 }
 
-fn metadata(service: &Service, model: usize) -> Value {
-    let name = &service.models[model].name;
+fn metadata(service: &Service, served: Served) -> Value {
     json!({
-        "name": name,
-        "versions": service.versions(name),
+        "name": service.name(served),
+        "versions": service.versions(served),
         "platform": service::PLATFORM,
-        "inputs": schema::INPUTS.iter().map(tensor).collect::<Vec<_>>(),
+        "inputs": served.inputs.tensors().iter().map(tensor).collect::<Vec<_>>(),
         "outputs": schema::OUTPUTS.iter().map(tensor).collect::<Vec<_>>(),
     })
 }
 
-fn config(service: &Service, model: usize) -> Value {
+fn config(service: &Service, served: Served) -> Value {
     let tensor = |tensor: &TensorSchema| {
         let datatype = tensor.datatype.proto().as_str_name();
         json!({ "name": tensor.name, "data_type": datatype, "dims": tensor.shape, "optional": tensor.is_optional })
     };
     let parameters: serde_json::Map<String, Value> = service
-        .parameters(model)
+        .parameters(served.model)
         .into_iter()
         .map(|(key, value)| (key.to_owned(), json!({ "string_value": value })))
         .collect();
     json!({
-        "name": service.models[model].name,
+        "name": service.name(served),
         "platform": service::PLATFORM,
         "backend": service::PLATFORM,
         "max_batch_size": 0,
-        "input": schema::INPUTS.iter().map(tensor).collect::<Vec<_>>(),
+        "input": served.inputs.tensors().iter().map(tensor).collect::<Vec<_>>(),
         "output": schema::OUTPUTS.iter().map(tensor).collect::<Vec<_>>(),
         "dynamic_batching": {
             "preferred_batch_size": [service.batch_rois()],

@@ -188,7 +188,7 @@ fn flatten<'a>(value: &'a Value, depth: usize, to: &mut Vec<&'a Value>) {
 /// An output that is larger than its place.
 pub(crate) fn render(
     regions: &Regions,
-    model: &crate::Model,
+    (model_name, model_version): (String, u32),
     id: &str,
     Answer { tensors, warning }: &Answer,
     travel: &[Transport],
@@ -214,7 +214,7 @@ pub(crate) fn render(
         outputs.push(output);
     }
     let mut answer =
-        json!({ "model_name": model.name, "model_version": model.version.to_string(), "outputs": outputs });
+        json!({ "model_name": model_name, "model_version": model_version.to_string(), "outputs": outputs });
     if !id.is_empty() {
         answer["id"] = id.into();
     }
@@ -302,5 +302,15 @@ mod tests {
         let message =
             parse(&Regions::new(false, 100), &Bytes::from_static(b"{}"), Some(3)).expect_err("too long").message;
         assert!(message.contains("the body has 2 bytes"), "{message}");
+    }
+
+    #[test]
+    fn numbers_keep_their_bits() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let numbers: Vec<f64> = (0..10_000).map(|_| (random.f64() - 0.5) * 1000.0).collect();
+        let tensor = json!({ "name": "X", "datatype": "FP64", "shape": [numbers.len()], "data": numbers });
+        let body = json!({ "inputs": [tensor] }).to_string();
+        let parsed = parse(&Regions::new(false, 0), &body.into(), None).unwrap();
+        assert_eq!(view::<f64>(&parsed.tensors[0].data), numbers);
     }
 }

@@ -25,7 +25,7 @@
 //! - `grpc`, `http`, `json`, `service`: both forms of the protocol, and the operations they share.
 //! - `schema`, `tensor`, `points`, `rois`, `answer`: tensors, from requests to RoIs and back.
 //! - `received`, `shared_memory`: limits on incoming bytes, and tensors in shared memory.
-//! - `drain`: the end of streams when the server drains.
+//! - `common`: health checks and reflection; `drain`: the end of streams when the server drains.
 //! - `scheduler`, `queue`, `worker`, `device`: batches of many requests, and their search.
 //! - `model`: [`Model`]; `metrics`, `statistics`: counts and durations.
 //! - `error`, `refusal`: errors at the start, and reasons for refusing a request.
@@ -41,6 +41,7 @@
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 mod answer;
+mod common;
 mod device;
 mod drain;
 mod error;

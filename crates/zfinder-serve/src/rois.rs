@@ -8,7 +8,7 @@ use zfinder::{BatchView, Columns, Config, PhiWindow, RoiBatch, RoiDescriptor, Ro
 
 use crate::points::decode_point;
 use crate::refusal::Refusal;
-use crate::schema;
+use crate::schema::{self, InputSet};
 use crate::tensor::{DataType, Element, Tensor, aligned, view};
 
 /// RoIs whose spacepoints stay in the received message.
@@ -45,8 +45,9 @@ impl InputTensors {
         Ok(Self(tensors))
     }
 
-    fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|tensor| tensor.name == name)
+    /// Whether the request has this input, with elements unless `even_empty`.
+    fn has(&self, name: &str, even_empty: bool) -> bool {
+        self.0.iter().any(|tensor| tensor.name == name && (even_empty || tensor.has_elements()))
     }
 
     fn take(&mut self, name: &str) -> Option<Tensor> {
@@ -91,6 +92,8 @@ impl RequestRois {
         let offsets = inputs.take("OFFSETS").ok_or_else(|| Refusal::invalid("input OFFSETS is missing"))?;
         let offsets = read_offsets(&offsets, spacepoints.len())?;
         let descriptors = read_descriptors(&mut inputs, offsets.len() - 1, config)?;
+        // Some clients send every input of the metadata.
+        inputs.0.retain(Tensor::has_elements);
         match inputs.0.first() {
             None => Ok(Self { spacepoints, offsets, descriptors }),
             Some(left) => Err(Refusal::invalid(format!(
@@ -236,10 +239,21 @@ impl JoinedBatch {
 impl Spacepoints {
     /// Takes the tensors of spacepoints from a request.
     fn take(inputs: &mut InputTensors) -> Result<Self, Refusal> {
-        if inputs.has("POINTS") {
+        // Without a spacepoint, the inputs that are there tell the set.
+        let set_of = |even_empty| {
+            let has = |name| inputs.has(name, even_empty);
+            match () {
+                () if has("POINTS") => Some(InputSet::Points),
+                () if has("X") || has("Y") => Some(InputSet::Cartesian),
+                () if has("RHO") || has("PHI") || has("Z") || has("LAYER") => Some(InputSet::Every),
+                () => None,
+            }
+        };
+        let set = set_of(false).or_else(|| set_of(true));
+        if set == Some(InputSet::Points) {
             return Ok(Self::Points(inputs.take_column("POINTS", &[DataType::Uint64])?.data));
         }
-        let is_cartesian = inputs.has("X") || inputs.has("Y");
+        let is_cartesian = set == Some(InputSet::Cartesian);
         let names = if is_cartesian { ["X", "Y", "Z"] } else { ["RHO", "PHI", "Z"] };
         let layer = inputs.take_column("LAYER", &[DataType::Uint8])?;
         let mut columns = Vec::new();
@@ -305,7 +319,9 @@ fn read_offsets(tensor: &Tensor, spacepoints: usize) -> Result<Vec<usize>, Refus
 /// Reads the windows, pseudorapidities and z ranges of RoIs.
 fn read_descriptors(inputs: &mut InputTensors, rois: usize, config: &Config) -> Result<Vec<RoiDescriptor>, Refusal> {
     let mut take = |name, width| -> Result<Option<Vec<f64>>, Refusal> {
-        let Some(tensor) = inputs.take(name) else { return Ok(None) };
+        let Some(tensor) = inputs.take(name).filter(|tensor| tensor.has_elements() || rois == 0) else {
+            return Ok(None);
+        };
         check_type(&tensor, &[DataType::Fp32, DataType::Fp64])?;
         let shape = [Some(rois), Some(width)];
         check_shape(&tensor, if width == 1 { &shape[..1] } else { &shape })?;

@@ -34,6 +34,50 @@ pub(crate) const INPUTS: [TensorSchema; 11] = [
     tensor("Z_RANGE", DataType::Fp32, &[-1, 2], true),
 ];
 
+/// The inputs of a model under one of its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InputSet {
+    /// The name of the model: all inputs, of which a request has one set.
+    Every,
+    /// The name with `-xyz`, for clients that send every input of the metadata.
+    Cartesian,
+    /// The name with `-points`.
+    Points,
+}
+
+impl InputSet {
+    pub(crate) const ALL: [Self; 3] = [Self::Every, Self::Cartesian, Self::Points];
+
+    /// The end of a model's name.
+    pub(crate) fn suffix(self) -> &'static str {
+        match self {
+            Self::Every => "",
+            Self::Cartesian => "-xyz",
+            Self::Points => "-points",
+        }
+    }
+
+    /// The inputs in the metadata.
+    pub(crate) fn tensors(self) -> &'static [TensorSchema] {
+        match self {
+            Self::Every => &INPUTS,
+            Self::Cartesian => &CARTESIAN_INPUTS,
+            Self::Points => &POINTS_INPUTS,
+        }
+    }
+}
+
+const CARTESIAN_INPUTS: [TensorSchema; 5] = [
+    tensor("OFFSETS", DataType::Int64, &[-1], false),
+    tensor("X", DataType::Fp32, &[-1], false),
+    tensor("Y", DataType::Fp32, &[-1], false),
+    tensor("Z", DataType::Fp32, &[-1], false),
+    tensor("LAYER", DataType::Uint8, &[-1], false),
+];
+
+const POINTS_INPUTS: [TensorSchema; 2] =
+    [tensor("OFFSETS", DataType::Int64, &[-1], false), tensor("POINTS", DataType::Uint64, &[-1], false)];
+
 /// The outputs of RoIs, of vertices and of tracklets, with one element or row each.
 pub(crate) const OUTPUTS: [TensorSchema; 21] = [
     tensor("COUNTS", DataType::Uint32, &[-1], false),
@@ -64,6 +108,7 @@ pub(crate) const MEANING: &str = "\
 OFFSETS: RoI i has the spacepoints from OFFSETS[i] up to OFFSETS[i + 1]. \
 X, Y, Z [mm] or RHO [mm], PHI [rad], Z [mm], and LAYER: one element a spacepoint; FP64 is accepted in place of FP32. \
 POINTS: the same in 64 bits: layer (6 bits, lowest), phi (20), rho (18), z (20). \
+An optional input without elements is absent. \
 PHI_WINDOW [rad], Z_RANGE [mm]: lower and upper edge of each RoI; NaN, NaN is the configuration's. \
 ETA: pseudorapidity of each RoI. \
 COUNTS: vertices of each RoI; outputs of vertices hold those of RoI 0, then those of RoI 1, and so on, the best first. \

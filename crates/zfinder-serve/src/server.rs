@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use hyper::Request;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, watch};
@@ -14,6 +15,7 @@ use tokio::task::JoinSet;
 use tonic::codegen::Service as _;
 use zfinder::{Detector, Engine};
 
+use crate::common;
 use crate::device::{self, Device, Finders};
 use crate::error::{Error, Result};
 use crate::grpc::Grpc;
@@ -21,8 +23,9 @@ use crate::http;
 use crate::listener::{Listener, Tls};
 use crate::model::Model;
 use crate::proto::grpc_inference_service_server::GrpcInferenceServiceServer;
-use crate::received::ReceiveLimits;
+use crate::received::{ReceiveLimits, Received};
 use crate::scheduler::{BatchOptions, Scheduler};
+use crate::schema::InputSet;
 use crate::service::Service;
 use crate::shared_memory::Regions;
 #[cfg(feature = "tls")]
@@ -297,6 +300,10 @@ fn check(options: &Options) -> Result<()> {
         if name.is_empty() || name.contains('/') || name == "stats" {
             return Err(Error::Models(format!("`{name}` cannot be the name of a model")));
         }
+        if let Some(inputs) = InputSet::ALL[1..].iter().find(|inputs| name.ends_with(inputs.suffix())) {
+            let suffix = inputs.suffix();
+            return Err(Error::Models(format!("`{name}`: a name with {suffix} is that of another model's inputs")));
+        }
         if models[..index].iter().any(|other| other.name == *name && other.version == model.version) {
             return Err(Error::Models(format!("there are two models `{name}` of version {}", model.version)));
         }
@@ -339,7 +346,17 @@ impl Ports<'_> {
             addresses[0] = Some(listener.socket.local_addr()?);
             let grpc = GrpcInferenceServiceServer::new(Grpc(Arc::clone(self.service)));
             let grpc = grpc.max_decoding_message_size(most_bytes).max_encoding_message_size(usize::MAX);
-            to.spawn_on(listener.run(move |request| grpc.clone().call(request)), self.runtime.handle());
+            let (health, report) = common::health(self.drain.clone());
+            self.runtime.spawn(report);
+            let reflection = common::reflection()?;
+            let older_reflection = common::older_reflection()?;
+            let handle = move |request: Request<Received>| match request.uri().path().split('/').nth(1) {
+                Some("grpc.health.v1.Health") => health.clone().call(request),
+                Some("grpc.reflection.v1.ServerReflection") => reflection.clone().call(request),
+                Some("grpc.reflection.v1alpha.ServerReflection") => older_reflection.clone().call(request),
+                _ => grpc.clone().call(request),
+            };
+            to.spawn_on(listener.run(handle), self.runtime.handle());
         }
         if let Some(address) = options.http {
             let listener = self.listener(address, tls(options, &["h2", "http/1.1"])?, false)?;

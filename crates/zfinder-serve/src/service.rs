@@ -13,7 +13,7 @@ use crate::queue::ClientId;
 use crate::refusal::{Reason, Refusal};
 use crate::rois::RequestRois;
 use crate::scheduler::{Answer, BatchOptions, Job, Outcome, Scheduler};
-use crate::schema;
+use crate::schema::{self, InputSet};
 use crate::shared_memory::Regions;
 use crate::statistics::{Count, Statistics};
 use crate::tensor::Tensor;
@@ -52,6 +52,14 @@ pub(crate) struct Request {
     pub(crate) deadline: Option<Instant>,
 }
 
+/// A model under one of its names.
+#[derive(Clone, Copy)]
+pub(crate) struct Served {
+    /// Index of the model.
+    pub(crate) model: usize,
+    pub(crate) inputs: InputSet,
+}
+
 impl Service {
     pub(crate) fn new(
         models: Arc<[Model]>,
@@ -76,36 +84,55 @@ impl Service {
     }
 
     /// Returns the model of this name. Without a version, the highest one.
-    pub(crate) fn find(&self, name: &str, version: &str) -> Result<usize, Refusal> {
-        let named = self.models.iter().enumerate().filter(|(_, model)| model.name == name);
-        let found = if version.is_empty() {
-            named.max_by_key(|(_, model)| model.version)
-        } else {
-            named.into_iter().find(|(_, model)| version.parse() == Ok(model.version))
+    pub(crate) fn find(&self, name: &str, version: &str) -> Result<Served, Refusal> {
+        let of_set = |inputs: InputSet| {
+            let name = name.strip_suffix(inputs.suffix())?;
+            let named = self.models.iter().enumerate().filter(|(_, model)| model.name == name);
+            let found = if version.is_empty() {
+                named.max_by_key(|(_, model)| model.version)
+            } else {
+                named.into_iter().find(|(_, model)| version.parse() == Ok(model.version))
+            };
+            found.map(|(model, _)| Served { model, inputs })
         };
-        found.map(|(index, _)| index).ok_or_else(|| {
+        InputSet::ALL.into_iter().find_map(of_set).ok_or_else(|| {
             self.unassigned.add(1);
             let version = if version.is_empty() { String::new() } else { format!(" version `{version}`") };
             let mut known: Vec<_> = self.models.iter().map(|model| model.name.as_str()).collect();
             known.dedup();
-            let message = format!("there is no model `{name}`{version}; models are {}", known.join(", "));
+            let message = format!(
+                "there is no model `{name}`{version}; models are {}, each also with -xyz or -points",
+                known.join(", ")
+            );
             Refusal::new(Reason::NotFound, message)
         })
     }
 
+    /// Returns all models under all their names.
+    pub(crate) fn served(&self) -> impl Iterator<Item = Served> {
+        let models = 0..self.models.len();
+        models.flat_map(|model| InputSet::ALL.map(|inputs| Served { model, inputs }))
+    }
+
     /// Returns the models of a request for statistics: the named one, or all without a name.
     pub(crate) fn select(&self, name: &str, version: &str) -> Result<Vec<usize>, Refusal> {
-        if name.is_empty() { Ok((0..self.models.len()).collect()) } else { Ok(vec![self.find(name, version)?]) }
+        if name.is_empty() { Ok((0..self.models.len()).collect()) } else { Ok(vec![self.find(name, version)?.model]) }
+    }
+
+    /// Returns the name by which a client called a model.
+    pub(crate) fn name(&self, served: Served) -> String {
+        format!("{}{}", self.models[served.model].name, served.inputs.suffix())
     }
 
     pub(crate) fn statistics(&self, model: usize) -> &Statistics {
         &self.scheduler.statistics[model]
     }
 
-    /// Returns the versions of the model of this name, in ascending order.
-    pub(crate) fn versions(&self, name: &str) -> Vec<String> {
+    /// Returns the versions of the model that has this name, in ascending order.
+    pub(crate) fn versions(&self, served: Served) -> Vec<String> {
+        let name = &self.models[served.model].name;
         let mut versions: Vec<_> =
-            self.models.iter().filter(|model| model.name == name).map(|model| model.version).collect();
+            self.models.iter().filter(|model| model.name == *name).map(|model| model.version).collect();
         versions.sort_unstable();
         versions.into_iter().map(|version| version.to_string()).collect()
     }

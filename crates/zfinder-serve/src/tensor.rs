@@ -98,6 +98,11 @@ impl Tensor {
     pub(crate) fn len(&self) -> usize {
         self.data.len() / self.datatype.size()
     }
+
+    /// Whether there is an element.
+    pub(crate) fn has_elements(&self) -> bool {
+        !self.data.is_empty()
+    }
 }
 
 /// Returns the number of elements of a shape.

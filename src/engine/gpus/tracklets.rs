@@ -12,7 +12,7 @@ use tracing::trace_span;
 use crate::batch_view::BatchView;
 use crate::engine::cpu::CpuEngine;
 use crate::engine::gpu::GpuEngine;
-use crate::engine::gpu::tracklets::{self, FoundChains, InFlight, Submitted};
+use crate::engine::gpu::tracklets::{FoundChains, InFlight, Submitted};
 use crate::engine::gpus::Gpus;
 use crate::engine::threads::in_threads;
 use crate::engine::tracklets::roi_hits::RoiHits;
@@ -129,9 +129,8 @@ impl Gpus {
         let batch = batch.rois(0..batch.len().min(MOST_ROIS));
         let mut found = Results::new();
         self.find_shares(batch, &mut found)?;
-        let (Some(tracklets), mut part) = (host.tracklets(), tracklets::PackedHits::default()) else {
-            return Ok(Vec::new());
-        };
+        let mut part = crate::engine::gpu::tracklets::PackedHits::default();
+        let Some(tracklets) = host.tracklets() else { return Ok(Vec::new()) };
         for roi in 0..batch.len() {
             let Some((plan, z_ranges)) = host.plan_tracklets(batch.roi(roi), found.roi(roi))? else { continue };
             let hits = RoiHits::new(tracklets, host.search(), &plan, batch.roi(roi));

@@ -404,3 +404,13 @@ fn adapters_are_checked() {
     let answered = said.lines().filter(|line| line.contains("answers as the reference engine")).count();
     assert!(answered >= 2 && said.contains("f32, compare-exchange"), "{said}");
 }
+
+#[test]
+fn rois_without_a_significant_vertex_are_counted() {
+    let words = "without a significant vertex: no peak stands above the background (significance 0). The first: event";
+    let dir = folder();
+    let found = zfinder(&["find", "--engine", "cpu", "--preset", "default", &tracks(&dir)]);
+    assert!(stderr(&found).contains(&format!("1 RoI {words} 3, RoI 0\n")), "{}", stderr(&found));
+    let found = zfinder(&["find", "--engine", "cpu", &sample("tt14_mu46")]);
+    assert!(found.status.success() && !stderr(&found).contains(words), "{}", stderr(&found));
+}

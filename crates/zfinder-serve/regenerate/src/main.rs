@@ -1,28 +1,31 @@
-//! Writes the Rust code of the protocol, or checks that it is up to date.
+//! Writes the Rust code of the protocol and its descriptors, or checks that they are up to date.
 //!
-//! `cargo run` in this folder writes; `cargo run -- --check` fails if the file in the repository
+//! `cargo run` in this folder writes; `cargo run -- --check` fails if a file in the repository
 //! differs.
 
 use std::error::Error;
 use std::path::Path;
 
+use prost::Message;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let written = package.join("src/generated/inference.rs");
     let folder = std::env::temp_dir().join(format!("zfinder-regenerate-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let proto = package.join("proto");
     let messages = protox::compile([proto.join("inference.proto")], [proto])?;
+    let descriptors = messages.encode_to_vec();
     // `Bytes` keeps tensors in the received message, without a copy.
     tonic_prost_build::configure().bytes(".").build_transport(false).out_dir(&folder).compile_fds(messages)?;
-    let code = std::fs::read_to_string(folder.join("inference.rs"))?;
+    let code = std::fs::read(folder.join("inference.rs"))?;
     std::fs::remove_dir_all(&folder)?;
-    if std::env::args().nth(1).as_deref() == Some("--check") {
-        if std::fs::read_to_string(&written)? != code {
-            return Err(format!("{} is not what proto/inference.proto makes; run this program", written.display()).into());
+    for (name, made) in [("inference.rs", code), ("inference.binpb", descriptors)] {
+        let path = package.join("src/generated").join(name);
+        if std::env::args().nth(1).as_deref() != Some("--check") {
+            std::fs::write(path, made)?;
+        } else if std::fs::read(&path)? != made {
+            return Err(format!("{} is not what proto/inference.proto makes; run this program", path.display()).into());
         }
-        return Ok(());
     }
-    std::fs::write(written, code)?;
     Ok(())
 }

@@ -118,9 +118,39 @@ fn other_ways(sample: &Sample, model: &str, preset: Preset) -> Vec<(&'static str
         input.contents = Some(contents);
     }
     ways.push(("typed contents", typed, sample.answers(preset)));
+    // Every input of the metadata, those of other sets without elements.
+    let every: Vec<ModelInferRequest> = ways.iter().map(|(_, request, _)| with_every_input(request)).collect();
+    for (at, request) in every.into_iter().enumerate() {
+        let expected = ways[at].2.clone();
+        ways.push(("every input", request, expected));
+    }
     // No RoI.
     ways.push(("no RoI", Sample { offsets: vec![0], ..Sample::default() }.request(model), Results::new()));
     ways
+}
+
+/// Adds the inputs that a request does not have, without elements, as clients do that send
+/// everything that the metadata lists.
+fn with_every_input(request: &ModelInferRequest) -> ModelInferRequest {
+    let mut request = request.clone();
+    let is_raw = !request.raw_input_contents.is_empty();
+    for name in ["PHI_WINDOW", "Z_RANGE", "ETA", "X", "Y", "Z", "LAYER", "RHO", "PHI", "POINTS"] {
+        if request.inputs.iter().any(|input| input.name == name) {
+            continue;
+        }
+        let datatype = match name {
+            "LAYER" => "UINT8",
+            "POINTS" => "UINT64",
+            _ => "FP32",
+        };
+        let shape: &[usize] = if matches!(name, "PHI_WINDOW" | "Z_RANGE") { &[0, 2] } else { &[0] };
+        let (input, contents) = tensor::<1>(name, datatype, shape, std::iter::empty());
+        request.inputs.insert(0, input);
+        if is_raw {
+            request.raw_input_contents.insert(0, contents);
+        }
+    }
+    request
 }
 
 #[test]

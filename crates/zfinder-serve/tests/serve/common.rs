@@ -51,8 +51,12 @@ pub(crate) async fn connect(server: &Server) -> Client {
 }
 
 pub(crate) async fn connect_to(address: SocketAddr) -> Client {
+    GrpcInferenceServiceClient::new(channel(address).await).max_decoding_message_size(1 << 30)
+}
+
+pub(crate) async fn channel(address: SocketAddr) -> Channel {
     let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap().timeout(LIMIT);
-    GrpcInferenceServiceClient::new(endpoint.connect().await.unwrap()).max_decoding_message_size(1 << 30)
+    endpoint.connect().await.unwrap()
 }
 
 /// RoIs of a simulation, in f32: columns rho, phi, z, layer and offsets.
