@@ -40,7 +40,8 @@ fn models_have_metadata_configurations_and_statistics() {
         let metadata = client.model_metadata(of).await.unwrap().into_inner();
         assert_eq!(metadata.versions, ["1", "9", "10"]);
         assert_eq!((metadata.inputs.len(), metadata.outputs.len()), (11, 21));
-        for (name, inputs) in [("mine-xyz", &["OFFSETS", "X", "Y", "Z", "LAYER"][..]), ("mine-points", &["OFFSETS", "POINTS"])]
+        for (name, inputs) in
+            [("mine-xyz", &["OFFSETS", "X", "Y", "Z", "LAYER"][..]), ("mine-points", &["OFFSETS", "POINTS"])]
         {
             let of = ModelMetadataRequest { name: name.into(), version: "9".into() };
             let metadata = client.model_metadata(of).await.unwrap().into_inner();
