@@ -5,7 +5,7 @@ fn main() {
     let target = |key: &str| std::env::var(format!("CARGO_CFG_TARGET_{key}")).unwrap_or_default();
     if target("OS") == "linux" {
         // The number is ZF_ABI_VERSION.
-        println!("cargo::rustc-link-arg-cdylib=-Wl,-soname,libzfinder_c.so.1");
+        println!("cargo::rustc-link-arg-cdylib=-Wl,-soname,libzfinder_c.so.2");
         // Threads of the library outlive `dlclose`: its code must stay mapped.
         println!("cargo::rustc-link-arg-cdylib=-Wl,-z,nodelete");
     }

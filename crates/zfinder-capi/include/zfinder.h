@@ -7,7 +7,7 @@
 #include <string.h>
 
 // Version of this interface. Programs compare it with `zf_abi_version()`.
-#define ZF_ABI_VERSION 1
+#define ZF_ABI_VERSION 2
 
 // Flag of a batch: columns are x, y, z [mm]. Without the flag they are rho [mm], phi [rad], z
 // [mm].
@@ -31,6 +31,18 @@
 
 // Window of an RoI: the smallest range that holds its spacepoints.
 #define ZF_WINDOW_SPACEPOINTS 3
+
+// Kind of an object: an electron.
+#define ZF_ELECTRON 0
+
+// Kind of an object: a photon.
+#define ZF_PHOTON 1
+
+// Kind of an object: a muon.
+#define ZF_MUON 2
+
+// Kind of an object: a jet.
+#define ZF_JET 3
 
 // Result of a call.
 enum zf_code
@@ -116,6 +128,12 @@ typedef struct zf_options {
   const char *adapter;
   // Threads of the CPU engine. 1 computes on the calling thread, 0 on the library's thread pool.
   size_t threads;
+  // Number type of the search, `f32` or `f64`; NULL is `f32`.
+  const char *precision;
+  // How z is summed, `fixed` or `compare-exchange`; NULL is `fixed`.
+  const char *accumulate;
+  // How spacepoints travel to a GPU, `lossless` or `compact`; NULL is `lossless`.
+  const char *encoding;
 } zf_options;
 
 // Handle of a finder. 0 is no finder. Numbers are never used again.
@@ -129,6 +147,18 @@ typedef struct zf_results {
   // Number of the results.
   uint64_t id;
 } zf_results;
+
+// Position of a vertex with its covariance.
+typedef struct zf_position {
+  // x, y and z [mm].
+  double xyz_mm[3];
+  // xx, xy, xz, yy, yz, zz [mm^2].
+  double covariance_mm2[6];
+} zf_position;
+
+// Function that gets a line of the log: `level` is 1 (error) to 5 (trace). `user` is that of
+// `zf_log()`. It may be called on any thread, and must not call this library.
+typedef void (*zf_log_callback)(int32_t level, const char *text, void *user);
 
 // A short track of pixel spacepoints, fitted about the beam. It passes the distance rho from the
 // beam at the azimuth phi0 + curvature rho / 2 - d0 / rho and at z0 + cot_theta s, with the arc
@@ -246,6 +276,20 @@ typedef struct zf_roi {
   double z_max_mm;
 } zf_roi;
 
+// An object of the calorimeter or the muon system that comes from the hard scatter.
+typedef struct zf_object {
+  // Pseudorapidity of its position on the calorimeter, seen from the origin.
+  double eta;
+  // Azimuth of the position [rad].
+  double phi;
+  // Transverse energy, or transverse momentum of a muon [GeV].
+  double et_gev;
+  // One of `ZF_ELECTRON`, `ZF_PHOTON`, `ZF_MUON` and `ZF_JET`.
+  uint32_t kind;
+  // 0.
+  uint32_t reserved;
+} zf_object;
+
 // RoIs whose spacepoints lie in columns of the caller. `zf_batch_init()` sets the sizes.
 //
 // Columns rho, phi, z are searched where they are; layers of `uint32_t` and columns x, y are
@@ -277,6 +321,23 @@ typedef struct zf_batch {
   // `rois` descriptions. NULL gives RoI i the event number i and the window of the
   // configuration.
   const struct zf_roi *roi;
+  // Bytes from one element of a column of coordinates to the next one, for members of structures;
+  // 0 if nothing lies between them. Such columns are converted in one copy.
+  size_t coordinate_stride;
+  // Bytes from one layer to the next one; 0 if nothing lies between them.
+  size_t layer_stride;
+  // `sizeof(zf_object)`.
+  size_t object_size;
+  // Objects of the hard scatter: each RoI is then a whole event, and its spacepoints near its
+  // objects are searched. NULL without objects. The configuration must have no tracklets.
+  const struct zf_object *object;
+  // `rois + 1` numbers that ascend from 0: RoI i has the objects from `object_offsets[i]` up to
+  // `object_offsets[i + 1]`, and is searched whole if it has none.
+  const uint64_t *object_offsets;
+  // Radius of the calorimeter's barrel, on which positions of objects lie [mm]; 0 is 1500.
+  double calorimeter_rho_mm;
+  // |z| of the calorimeter's end-caps [mm]; 0 is 3700.
+  double calorimeter_z_mm;
 } zf_batch;
 
 // Function that the library calls when a submitted batch is done, with `ZF_OK` or the code of the
@@ -358,6 +419,48 @@ zf_code zf_input_warning(struct zf_finder finder, char *buffer, size_t room, siz
 // # Safety
 // `vertices` can be written to.
 zf_code zf_most_vertices(struct zf_finder finder, size_t *vertices);
+
+// Writes the layer on which each point lies: the nearest barrel at its rho or disk at its z, within
+// `tolerance_mm`, or 255. Any thread.
+//
+// # Safety
+// `rho` and `z` have `count` elements, and `layers` has room for as many.
+zf_code zf_layer_at(struct zf_finder finder,
+                    const double *rho,
+                    const double *z,
+                    size_t count,
+                    double tolerance_mm,
+                    uint8_t *layers);
+
+// Writes the layer of each geometry identifier of ACTS, whose volume is in bits 56 to 63 and whose
+// layer in 36 to 47, or 255. Any thread.
+//
+// # Safety
+// `geometry_id` has `count` elements, and `layers` has room for as many.
+zf_code zf_layer_of_geometry(struct zf_finder finder,
+                             const uint64_t *geometry_id,
+                             size_t count,
+                             uint8_t *layers);
+
+// Writes the position of a vertex, counted over all RoIs of the results, with its covariance. Where
+// no tracklets have measured x and y, they are those of the finder's beam at this z, with its
+// width. Any thread.
+//
+// `ZF_ARGUMENT`: there is no such vertex.
+//
+// # Safety
+// `position` can be written to.
+zf_code zf_vertex_position(struct zf_finder finder,
+                           struct zf_results results,
+                           size_t vertex,
+                           struct zf_position *position);
+
+// Sends the log to a function: lines up to `level`, 1 (error), 2 (warning), 3 (info), 4 (debug) or
+// 5 (trace). 0 or a NULL function ends the log. One function serves the whole process. Any thread.
+//
+// # Safety
+// `callback` may be called on any thread with `user`, until another call of this function returns.
+zf_code zf_log(zf_log_callback callback, void *user, int32_t level);
 
 // Makes results without RoIs. Searches fill them and reuse their memory. Any thread.
 //
@@ -459,6 +562,7 @@ static inline zf_batch zf_batch_init(void) {
   memset(&batch, 0, sizeof batch);
   batch.size = sizeof batch;
   batch.roi_size = sizeof(zf_roi);
+  batch.object_size = sizeof(zf_object);
   return batch;
 }
 

@@ -9,7 +9,9 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "zfinder.h"
 
@@ -95,6 +97,20 @@ zf_batch batch(Frame frame, const Number* rho_or_x, const Number* phi_or_y, cons
   return batch;
 }
 
+// Makes a batch of structures, such as the hits of a framework: members of `count` elements from `first` on are read
+// where they are, as in batch(first, count, Frame::Cartesian, &Hit::x, &Hit::y, &Hit::z, &Hit::layer).
+template <class Element, class Number, class Layer>
+zf_batch batch(const Element* first, std::size_t count, Frame frame, const Number Element::*rho_or_x,
+               const Number Element::*phi_or_y, const Number Element::*z, const Layer Element::*layer) noexcept {
+  zf_batch batch = zf_batch_init();
+  if (count > 0) {
+    batch = zf::batch(frame, &(first->*rho_or_x), &(first->*phi_or_y), &(first->*z), &(first->*layer), count);
+  }
+  batch.rois = 1;
+  batch.coordinate_stride = batch.layer_stride = sizeof(Element);
+  return batch;
+}
+
 // A column: a view of memory of the library.
 template <class T>
 class Column {
@@ -176,6 +192,9 @@ struct Options {
   std::optional<std::string> engine;
   std::optional<std::string> adapter;
   std::size_t threads = 0;
+  std::optional<std::string> precision;
+  std::optional<std::string> accumulate;
+  std::optional<std::string> encoding;
 };
 
 // A finder. All functions may be called by many threads at once, except moves and the destructor.
@@ -192,6 +211,9 @@ class Finder {
     c.engine = text(options.engine);
     c.adapter = text(options.adapter);
     c.threads = options.threads;
+    c.precision = text(options.precision);
+    c.accumulate = text(options.accumulate);
+    c.encoding = text(options.encoding);
     detail::check(zf_create(&c, &handle_.value));
   }
 
@@ -238,6 +260,28 @@ class Finder {
       return zf_input_warning(handle(), buffer, room, wanted);
     });
   }
+  // Returns the layer on which each point lies, within tolerance_mm, or 255.
+  std::vector<std::uint8_t> layer_at(const std::vector<double>& rho, const std::vector<double>& z,
+                                     double tolerance_mm = 10.0) const {
+    if (rho.size() != z.size()) {
+      throw Error(ZF_ARGUMENT, "rho and z have different lengths");
+    }
+    std::vector<std::uint8_t> layers(rho.size());
+    detail::check(zf_layer_at(handle(), rho.data(), z.data(), rho.size(), tolerance_mm, layers.data()));
+    return layers;
+  }
+  // Returns the layer of each geometry identifier of ACTS, or 255.
+  std::vector<std::uint8_t> layer_of_geometry(const std::vector<std::uint64_t>& geometry_id) const {
+    std::vector<std::uint8_t> layers(geometry_id.size());
+    detail::check(zf_layer_of_geometry(handle(), geometry_id.data(), geometry_id.size(), layers.data()));
+    return layers;
+  }
+  // Returns the position of a vertex, counted over all RoIs, with its covariance; see zf_vertex_position().
+  zf_position position(const Results& results, std::size_t vertex) const {
+    zf_position position;
+    detail::check(zf_vertex_position(handle(), results.handle_.value, vertex, &position));
+    return position;
+  }
   // Returns the largest number of vertices of an RoI.
   std::size_t most_vertices() const {
     std::size_t vertices = 0;
@@ -248,6 +292,36 @@ class Finder {
 
  private:
   detail::Handle<zf_finder, zf_destroy> handle_;
+};
+
+// The layers of a framework's modules by their identifiers, found once from the modules' places.
+class LayerMap {
+ public:
+  // Takes the identifier, rho [mm] and z [mm] of the centre of each module. Throws if a module is on no layer.
+  LayerMap(const Finder& finder, const std::vector<std::uint64_t>& module, const std::vector<double>& rho,
+           const std::vector<double>& z, double tolerance_mm = 10.0) {
+    const std::vector<std::uint8_t> layers = finder.layer_at(rho, z, tolerance_mm);
+    if (module.size() != layers.size()) {
+      throw Error(ZF_ARGUMENT, "modules and places differ in number");
+    }
+    for (std::size_t i = 0; i < layers.size(); i++) {
+      if (layers[i] == no_layer) {
+        throw Error(ZF_DETECTOR, "module " + std::to_string(module[i]) + " at rho = " + std::to_string(rho[i]) +
+                                     " mm, z = " + std::to_string(z[i]) + " mm is on no layer of the detector");
+      }
+      layers_.emplace(module[i], layers[i]);
+    }
+  }
+  // Returns the layer of a module, or no_layer.
+  std::uint8_t operator()(std::uint64_t module) const {
+    const auto found = layers_.find(module);
+    return found == layers_.end() ? no_layer : found->second;
+  }
+
+  static constexpr std::uint8_t no_layer = 255;
+
+ private:
+  std::unordered_map<std::uint64_t, std::uint8_t> layers_;
 };
 
 // Batches in flight. One thread may push while another thread pops.
@@ -278,6 +352,9 @@ class Stream {
  private:
   detail::Handle<zf_stream, zf_stream_destroy> handle_;
 };
+
+// Sends the log to a function, up to a level from 1 (error) to 5 (trace); NULL ends it.
+inline void log(zf_log_callback callback, void* user, int level) { detail::check(zf_log(callback, user, level)); }
 
 // Returns a line of text for each adapter of this machine.
 inline std::string adapters() { return detail::text(zf_adapters); }

@@ -1,8 +1,9 @@
 //! Columns of results, which C reads in place.
 
-use zfinder::Results;
+use zfinder::{Config, Results};
 
-use crate::types::zf_columns;
+use crate::failure::{Failure, Outcome};
+use crate::types::{zf_columns, zf_position};
 
 /// Returns pointers to the columns. They are valid until the results change.
 pub(crate) fn borrow(results: &Results) -> zf_columns {
@@ -36,4 +37,23 @@ pub(crate) fn borrow(results: &Results) -> zf_columns {
         // The same memory layout.
         tracklet: results.tracklets().as_ptr().cast(),
     }
+}
+
+/// Returns the position of a vertex. Without tracklets, x and y are those of the beam.
+pub(crate) fn position(results: &Results, vertex: usize, config: &Config) -> Outcome<zf_position> {
+    let vertices = results.vertices();
+    let Some(&z) = vertices.z_mm().get(vertex) else {
+        return Err(Failure::argument(format!("there is no vertex {vertex}: there are {}", vertices.len())));
+    };
+    let (x, y) = (vertices.x_mm()[vertex], vertices.y_mm()[vertex]);
+    if x.is_finite() && y.is_finite() {
+        return Ok(zf_position { xyz_mm: [x, y, z], covariance_mm2: vertices.covariance_mm2()[vertex] });
+    }
+    let (spot, tilt, width) = (config.beam_spot_mm, config.beam_spot_tilt, config.beam_width_mm);
+    let (zz, ww) = (vertices.z_error_mm()[vertex].powi(2), width * width);
+    let [tx, ty] = tilt;
+    Ok(zf_position {
+        xyz_mm: [spot[0] + tx * z, spot[1] + ty * z, z],
+        covariance_mm2: [ww + tx * tx * zz, tx * ty * zz, tx * zz, ww + ty * ty * zz, ty * zz, zz],
+    })
 }

@@ -30,13 +30,14 @@
 //! - `types`: structures of the header; `options`: options of a finder.
 //! - `registry`: finders, results and streams by handle; `failure`: codes and messages.
 //! - `batch`, `columns`, `submit`, `stream`: batches, columns of results, and batches in flight.
-//! - `memory`: arrays that C passes.
+//! - `memory`: arrays that C passes; `log`: the log for a function of the caller.
 
 #![expect(unsafe_code, reason = "callers in C hand over pointers")]
 
 mod batch;
 mod columns;
 mod failure;
+mod log;
 mod memory;
 mod options;
 mod registry;
@@ -179,7 +180,7 @@ pub unsafe extern "C" fn zf_create(options: *const zf_options, finder: *mut zf_f
         // SAFETY: the caller's promise.
         let options = unsafe { memory::structure("options", options) }?;
         // SAFETY: the caller's promise.
-        let built = unsafe { options::build(options) }?;
+        let built = unsafe { options::build(&options) }?;
         let id = FINDERS.insert(SharedFinder { finder: built, scratch: Mutex::default() });
         // SAFETY: the caller's promise.
         unsafe { memory::write("finder", finder, zf_finder { id }) }
@@ -246,6 +247,86 @@ pub unsafe extern "C" fn zf_most_vertices(finder: zf_finder, vertices: *mut usiz
     })
 }
 
+/// Writes the layer on which each point lies: the nearest barrel at its rho or disk at its z, within
+/// `tolerance_mm`, or 255. Any thread.
+///
+/// # Safety
+/// `rho` and `z` have `count` elements, and `layers` has room for as many.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zf_layer_at(
+    finder: zf_finder,
+    rho: *const f64,
+    z: *const f64,
+    count: usize,
+    tolerance_mm: f64,
+    layers: *mut u8,
+) -> zf_code {
+    guard(|| {
+        let shared = FINDERS.get(finder.id)?;
+        // SAFETY: the caller's promise.
+        let (rho, z) = unsafe { (memory::column("rho", rho, count)?, memory::column("z", z, count)?) };
+        let layer = |(&rho, &z): (&f64, &f64)| shared.finder.detector().layer_at(rho, z, tolerance_mm);
+        // SAFETY: the caller's promise.
+        unsafe { memory::write_layers(layers, rho.iter().zip(z).map(layer)) }
+    })
+}
+
+/// Writes the layer of each geometry identifier of ACTS, whose volume is in bits 56 to 63 and whose
+/// layer in 36 to 47, or 255. Any thread.
+///
+/// # Safety
+/// `geometry_id` has `count` elements, and `layers` has room for as many.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zf_layer_of_geometry(
+    finder: zf_finder,
+    geometry_id: *const u64,
+    count: usize,
+    layers: *mut u8,
+) -> zf_code {
+    guard(|| {
+        let shared = FINDERS.get(finder.id)?;
+        // SAFETY: the caller's promise.
+        let ids = unsafe { memory::column("geometry_id", geometry_id, count) }?;
+        let layer = |&id: &u64| shared.finder.detector().layer_by_geometry_id(id);
+        // SAFETY: the caller's promise.
+        unsafe { memory::write_layers(layers, ids.iter().map(layer)) }
+    })
+}
+
+/// Writes the position of a vertex, counted over all RoIs of the results, with its covariance. Where
+/// no tracklets have measured x and y, they are those of the finder's beam at this z, with its
+/// width. Any thread.
+///
+/// `ZF_ARGUMENT`: there is no such vertex.
+///
+/// # Safety
+/// `position` can be written to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zf_vertex_position(
+    finder: zf_finder,
+    results: zf_results,
+    vertex: usize,
+    position: *mut zf_position,
+) -> zf_code {
+    guard(|| {
+        let (shared, results) = (FINDERS.get(finder.id)?, RESULTS.get(results.id)?);
+        let found = columns::position(&lock(&results), vertex, shared.finder.config())?;
+        // SAFETY: the caller's promise.
+        unsafe { memory::write("position", position, found) }
+    })
+}
+
+/// Sends the log to a function: lines up to `level`, 1 (error), 2 (warning), 3 (info), 4 (debug) or
+/// 5 (trace). 0 or a NULL function ends the log. One function serves the whole process. Any thread.
+///
+/// # Safety
+/// `callback` may be called on any thread with `user`, until another call of this function returns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zf_log(callback: zf_log_callback, user: *mut c_void, level: i32) -> zf_code {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { log::send_to(callback, user, level) })
+}
+
 /// Makes results without RoIs. Searches fill them and reuse their memory. Any thread.
 ///
 /// `results` gets the handle; destroy it with `zf_results_destroy()`.
@@ -275,9 +356,7 @@ pub unsafe extern "C" fn zf_results_columns(results: zf_results, columns: *mut z
     guard(|| {
         let shared = RESULTS.get(results.id)?;
         // SAFETY: the caller's promise.
-        let columns = unsafe { memory::structure_mut("columns", columns) }?;
-        *columns = columns::borrow(&lock(&shared));
-        Ok(())
+        unsafe { memory::write_structure("columns", columns, &columns::borrow(&lock(&shared))) }
     })
 }
 
@@ -304,7 +383,7 @@ pub unsafe extern "C" fn zf_find(finder: zf_finder, batch: *const zf_batch, resu
             let batch = unsafe { memory::structure("batch", batch) }?;
             let mut scratch = lock(&shared.scratch).pop().unwrap_or_default();
             // SAFETY: the caller's promise.
-            let searched = unsafe { scratch.search(&shared.finder, batch, results) };
+            let searched = unsafe { scratch.search(&shared.finder, &batch, results) };
             lock(&shared.scratch).push(scratch);
             searched
         })
@@ -336,7 +415,7 @@ pub unsafe extern "C" fn zf_submit(
         // SAFETY: the caller's promise.
         let batch = unsafe { memory::structure("batch", batch) }?;
         // SAFETY: the caller's promise.
-        unsafe { submit::submit(shared, batch, results, callback, user) }
+        unsafe { submit::submit(shared, &batch, results, callback, user) }
     })
 }
 
@@ -353,8 +432,9 @@ pub unsafe extern "C" fn zf_stream_create(finder: zf_finder, in_flight: usize, s
         // SAFETY: the caller's promise.
         unsafe { memory::write("stream", stream, zf_stream { id: 0 }) }?;
         let options = if in_flight == 0 { StreamOptions::default() } else { StreamOptions { in_flight } };
-        let started = FINDERS.get(finder.id)?.finder.stream(options)?;
-        let id = STREAMS.insert(SharedStream::new(started));
+        let shared = FINDERS.get(finder.id)?;
+        let config = shared.finder.config().clone();
+        let id = STREAMS.insert(SharedStream::new(shared.finder.stream(options)?, config));
         // SAFETY: the caller's promise.
         unsafe { memory::write("stream", stream, zf_stream { id }) }
     })
@@ -374,7 +454,7 @@ pub unsafe extern "C" fn zf_stream_push(stream: zf_stream, batch: *const zf_batc
         // SAFETY: the caller's promise.
         let batch = unsafe { memory::structure("batch", batch) }?;
         // SAFETY: the caller's promise.
-        unsafe { shared.push(batch) }
+        unsafe { shared.push(&batch) }
     })
 }
 

@@ -1,7 +1,9 @@
 //! Builds a finder from the options of a caller.
 
 use std::num::NonZeroUsize;
+use std::str::FromStr;
 
+use zfinder::thesis::Accumulate;
 use zfinder::{Config, Detector, Engine, Error, Preset, ZFinder};
 
 use crate::failure::{Failure, Outcome};
@@ -20,10 +22,24 @@ pub(crate) unsafe fn build(options: &zf_options) -> Outcome<ZFinder> {
     let mut builder = ZFinder::builder(detector)
         .config(config)
         .engine(engine(text("engine", options.engine)?, text("adapter", options.adapter)?)?);
+    if let Some(word) = text("precision", options.precision)? {
+        builder = builder.precision(parse(word)?);
+    }
+    if let Some(word) = text("accumulate", options.accumulate)? {
+        builder = builder.thesis(parse::<Accumulate>(word)?);
+    }
+    if let Some(word) = text("encoding", options.encoding)? {
+        builder = builder.encoding(parse(word)?);
+    }
     if let Some(threads) = NonZeroUsize::new(options.threads) {
         builder = builder.threads(threads);
     }
     Ok(builder.build()?)
+}
+
+/// Reads the word of an option.
+fn parse<T: FromStr<Err = Error>>(word: &str) -> Outcome<T> {
+    word.parse().map_err(|error: Error| Failure::argument(error.to_string()))
 }
 
 fn config(text: Option<&str>) -> Outcome<Config> {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use zfinder::{Results, RoiBatch, SearchedBatch, Stream};
+use zfinder::{Config, Results, RoiBatch, SearchedBatch, Stream};
 
 use crate::batch::{BatchRois, Input};
 use crate::failure::{Failure, Outcome};
@@ -20,6 +20,7 @@ pub(crate) struct SharedStream {
     spare: Mutex<Spare>,
     /// Held by the thread that pops, because a stream wakes one waiter.
     popping: Mutex<()>,
+    config: Config,
 }
 
 struct InFlight {
@@ -73,9 +74,9 @@ impl InFlight {
 
 impl SharedStream {
     /// Shares a stream.
-    pub(crate) fn new(stream: Stream) -> Self {
+    pub(crate) fn new(stream: Stream, config: Config) -> Self {
         let in_flight = Mutex::new(InFlight { stream, kinds: VecDeque::new() });
-        Self { in_flight, spare: Mutex::default(), popping: Mutex::default() }
+        Self { in_flight, spare: Mutex::default(), popping: Mutex::default(), config }
     }
 
     /// Copies a batch and sends it on its way.
@@ -97,7 +98,7 @@ impl SharedStream {
     /// As [`Input::read`].
     unsafe fn push_with(&self, batch: &zf_batch, rois: &mut BatchRois) -> Outcome<()> {
         // SAFETY: the promise of this function's caller.
-        let input = unsafe { Input::read(batch, rois) }?;
+        let input = unsafe { Input::read(batch, rois, &self.config) }?;
         let kind = if input.is_f32() { Kind::F32 } else { Kind::F64 };
         let mut copy = lock(&self.spare).take_batch(kind);
         // The copy is made without the lock, so that other threads push and pop meanwhile.

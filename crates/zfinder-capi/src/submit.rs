@@ -55,7 +55,7 @@ pub(crate) unsafe fn submit(
     let threads = THREADS.as_ref().map_err(|error| Error::Thread(io::Error::new(error.kind(), error.to_string())))?;
     let mut scratch = lock(&shared.scratch).pop().unwrap_or_default();
     // SAFETY: the promise of this function's caller, until the callback.
-    let input: Input<'static> = match unsafe { scratch.read(batch) } {
+    let input: Input<'static> = match unsafe { scratch.read(batch, shared.finder.config()) } {
         Ok(input) => input,
         Err(failure) => {
             lock(&shared.scratch).push(scratch);

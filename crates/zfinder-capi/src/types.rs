@@ -4,7 +4,10 @@
 
 use std::ffi::{c_char, c_void};
 
+use zfinder::region::ObjectKind;
 use zfinder::{Status, Tracklet};
+
+use crate::memory::Structure;
 
 /// Result of a call.
 #[repr(i32)]
@@ -67,7 +70,7 @@ const _: () = {
 };
 
 /// Version of this interface. Programs compare it with `zf_abi_version()`.
-pub const ZF_ABI_VERSION: u32 = 1;
+pub const ZF_ABI_VERSION: u32 = 2;
 
 /// Flag of a batch: columns are x, y, z [mm]. Without the flag they are rho [mm], phi [rad], z
 /// [mm].
@@ -125,6 +128,12 @@ pub struct zf_options {
     pub adapter: *const c_char,
     /// Threads of the CPU engine. 1 computes on the calling thread, 0 on the library's thread pool.
     pub threads: usize,
+    /// Number type of the search, `f32` or `f64`; NULL is `f32`.
+    pub precision: *const c_char,
+    /// How z is summed, `fixed` or `compare-exchange`; NULL is `fixed`.
+    pub accumulate: *const c_char,
+    /// How spacepoints travel to a GPU, `lossless` or `compact`; NULL is `lossless`.
+    pub encoding: *const c_char,
 }
 
 /// Description of an RoI.
@@ -184,7 +193,71 @@ pub struct zf_batch {
     /// `rois` descriptions. NULL gives RoI i the event number i and the window of the
     /// configuration.
     pub roi: *const zf_roi,
+    /// Bytes from one element of a column of coordinates to the next one, for members of structures;
+    /// 0 if nothing lies between them. Such columns are converted in one copy.
+    pub coordinate_stride: usize,
+    /// Bytes from one layer to the next one; 0 if nothing lies between them.
+    pub layer_stride: usize,
+    /// `sizeof(zf_object)`.
+    pub object_size: usize,
+    /// Objects of the hard scatter: each RoI is then a whole event, and its spacepoints near its
+    /// objects are searched. NULL without objects. The configuration must have no tracklets.
+    pub object: *const zf_object,
+    /// `rois + 1` numbers that ascend from 0: RoI i has the objects from `object_offsets[i]` up to
+    /// `object_offsets[i + 1]`, and is searched whole if it has none.
+    pub object_offsets: *const u64,
+    /// Radius of the calorimeter's barrel, on which positions of objects lie [mm]; 0 is 1500.
+    pub calorimeter_rho_mm: f64,
+    /// |z| of the calorimeter's end-caps [mm]; 0 is 3700.
+    pub calorimeter_z_mm: f64,
 }
+
+/// Kind of an object: an electron.
+pub const ZF_ELECTRON: u32 = 0;
+/// Kind of an object: a photon.
+pub const ZF_PHOTON: u32 = 1;
+/// Kind of an object: a muon.
+pub const ZF_MUON: u32 = 2;
+/// Kind of an object: a jet.
+pub const ZF_JET: u32 = 3;
+
+/// An object of the calorimeter or the muon system that comes from the hard scatter.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct zf_object {
+    /// Pseudorapidity of its position on the calorimeter, seen from the origin.
+    pub eta: f64,
+    /// Azimuth of the position [rad].
+    pub phi: f64,
+    /// Transverse energy, or transverse momentum of a muon [GeV].
+    pub et_gev: f64,
+    /// One of `ZF_ELECTRON`, `ZF_PHOTON`, `ZF_MUON` and `ZF_JET`.
+    pub kind: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+// The numbers are those of the library.
+const _: () = assert!(
+    matches!(ObjectKind::ALL[ZF_ELECTRON as usize], ObjectKind::Electron)
+        && matches!(ObjectKind::ALL[ZF_PHOTON as usize], ObjectKind::Photon)
+        && matches!(ObjectKind::ALL[ZF_MUON as usize], ObjectKind::Muon)
+        && matches!(ObjectKind::ALL[ZF_JET as usize], ObjectKind::Jet)
+);
+
+/// Position of a vertex with its covariance.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct zf_position {
+    /// x, y and z [mm].
+    pub xyz_mm: [f64; 3],
+    /// xx, xy, xz, yy, yz, zz [mm^2].
+    pub covariance_mm2: [f64; 6],
+}
+
+/// Function that gets a line of the log: `level` is 1 (error) to 5 (trace). `user` is that of
+/// `zf_log()`. It may be called on any thread, and must not call this library.
+pub type zf_log_callback = Option<unsafe extern "C" fn(level: i32, text: *const c_char, user: *mut c_void)>;
 
 /// A short track of pixel spacepoints, fitted about the beam. It passes the distance rho from the
 /// beam at the azimuth phi0 + curvature rho / 2 - d0 / rho and at z0 + cot_theta s, with the arc
@@ -294,3 +367,14 @@ pub struct zf_columns {
     /// The tracklets, as the key `tracklets` of the configuration says.
     pub tracklet: *const zf_tracklet,
 }
+
+macro_rules! structures {
+    ($($name:ident),*) => {$(
+        // SAFETY: plain numbers and pointers, of which 0 is a value.
+        unsafe impl Structure for $name {
+            // No field was added since the first header of this version.
+            const LEAST: usize = size_of::<Self>();
+        }
+    )*};
+}
+structures!(zf_options, zf_batch, zf_roi, zf_object, zf_columns);

@@ -76,6 +76,15 @@ static void bad_options(void) {
   EXPECT(ZF_CONFIG, zf_create(&options, &finder));
   EXPECT_TRUE(finder.id == 0);
   EXPECT_TRUE(strstr(zf_last_error(), "hard-scatter") != NULL);
+  options.config = NULL;
+  options.detector = "generic";
+  options.precision = "f16";
+  EXPECT(ZF_ARGUMENT, zf_create(&options, &finder));
+  EXPECT_TRUE(strstr(zf_last_error(), "f16") != NULL);
+  options.precision = "f64", options.accumulate = "fixed", options.encoding = "compact", options.engine = "cpu";
+  EXPECT(ZF_OK, zf_create(&options, &finder));
+  EXPECT(ZF_OK, zf_destroy(finder));
+  options.precision = options.accumulate = options.encoding = options.engine = NULL;
   options.config = "peaks = 0";
   EXPECT(ZF_CONFIG, zf_create(&options, &finder));
   options.config = "no_such_key = 1";
@@ -230,6 +239,217 @@ static void bad_batches(zf_finder finder) {
   EXPECT(ZF_OK, zf_find(finder, &batch, results));
   EXPECT_TRUE(columns_of(results).rois == 1 && columns_of(results).status[0] == ZF_STATUS_EMPTY);
   EXPECT(ZF_OK, zf_results_destroy(results));
+}
+
+/* A spacepoint of a framework. */
+typedef struct hit {
+  char before[3];
+  double x, y, z;
+  uint64_t module;
+  uint32_t layer;
+  char after[5];
+} hit;
+
+static int is_same(const zf_columns *a, const zf_columns *b) {
+  return a->rois == b->rois && a->vertices == b->vertices && a->vertices > 0 && a->tracklets == b->tracklets &&
+         memcmp(a->offsets, b->offsets, (a->rois + 1) * sizeof *a->offsets) == 0 &&
+         memcmp(a->spacepoints, b->spacepoints, a->rois * sizeof *a->spacepoints) == 0 &&
+         memcmp(a->z_mm, b->z_mm, a->vertices * sizeof *a->z_mm) == 0 &&
+         memcmp(a->z_error_mm, b->z_error_mm, a->vertices * sizeof *a->z_error_mm) == 0;
+}
+
+/* Members of structures have the answers of columns, in each kind of call. */
+static void strides(void) {
+  static hit hits[MOST_SPACEPOINTS];
+  static float single[MOST_SPACEPOINTS][3];
+  static float columns_of_float[3][MOST_SPACEPOINTS];
+  const zf_finder finder = create("tracklets = \"all\"", "cpu", 1);
+  const zf_results whole = new_results(), strided = new_results();
+  zf_batch batch = table_batch();
+  zf_stream stream;
+  for (size_t i = 0; i < input.spacepoints; i++) {
+    hits[i].x = input.x[i], hits[i].y = input.y[i], hits[i].z = input.z[i], hits[i].layer = input.layer[i];
+    single[i][0] = columns_of_float[0][i] = (float)hypot(input.x[i], input.y[i]);
+    single[i][1] = columns_of_float[1][i] = (float)atan2(input.y[i], input.x[i]);
+    single[i][2] = columns_of_float[2][i] = (float)input.z[i];
+  }
+  EXPECT(ZF_OK, zf_find(finder, &batch, whole));
+  batch.rho_or_x = &hits->x, batch.phi_or_y = &hits->y, batch.z = &hits->z, batch.layer = &hits->layer;
+  batch.coordinate_stride = batch.layer_stride = sizeof(hit);
+  EXPECT(ZF_OK, zf_find(finder, &batch, strided));
+  zf_columns a = columns_of(whole), b = columns_of(strided);
+  EXPECT_TRUE(is_same(&a, &b));
+  EXPECT(ZF_OK, zf_stream_create(finder, 1, &stream));
+  EXPECT(ZF_OK, zf_stream_push(stream, &batch));
+  EXPECT(ZF_OK, zf_stream_pop(stream, strided));
+  b = columns_of(strided);
+  EXPECT_TRUE(is_same(&a, &b));
+  /* float, with a column of layers. */
+  batch.flags = ZF_FLOAT;
+  batch.layer = input.layer, batch.layer_stride = 0;
+  batch.rho_or_x = columns_of_float[0], batch.phi_or_y = columns_of_float[1], batch.z = columns_of_float[2];
+  batch.coordinate_stride = 0;
+  EXPECT(ZF_OK, zf_find(finder, &batch, whole));
+  batch.rho_or_x = &single[0][0], batch.phi_or_y = &single[0][1], batch.z = &single[0][2];
+  batch.coordinate_stride = sizeof single[0];
+  EXPECT(ZF_OK, zf_find(finder, &batch, strided));
+  a = columns_of(whole), b = columns_of(strided);
+  EXPECT_TRUE(is_same(&a, &b));
+  batch.coordinate_stride = 2;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, strided));
+  batch.coordinate_stride = SIZE_MAX / 2;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, strided));
+  batch.coordinate_stride = sizeof single[0];
+  batch.z = NULL;
+  EXPECT(ZF_NULL, zf_find(finder, &batch, strided));
+  batch.z = &single[0][2];
+  uint64_t offsets[MOST_ROIS + 1];
+  memcpy(offsets, input.offsets, sizeof offsets);
+  offsets[1] = offsets[2] + 1;
+  batch.offsets = offsets;
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, strided));
+  EXPECT(ZF_OK, zf_stream_destroy(stream));
+  EXPECT(ZF_OK, zf_results_destroy(whole));
+  EXPECT(ZF_OK, zf_results_destroy(strided));
+  EXPECT(ZF_OK, zf_destroy(finder));
+}
+
+/* A program of a newer header has longer structures. Fields that this library does not know must be 0. */
+static void newer_structures(zf_finder finder) {
+  struct {
+    zf_batch batch;
+    uint64_t later;
+  } newer = {table_batch(), 0};
+  struct {
+    zf_columns columns;
+    uint64_t later;
+  } wide = {zf_columns_init(), 7};
+  static struct {
+    zf_roi roi;
+    uint64_t later;
+  } rois[MOST_ROIS];
+  const zf_results results = new_results();
+  newer.batch.size = sizeof newer;
+  newer.batch.roi = &rois[0].roi;
+  newer.batch.roi_size = sizeof rois[0];
+  for (size_t i = 0; i < input.rois; i++) {
+    rois[i].roi = input.roi[i];
+  }
+  EXPECT(ZF_OK, zf_find(finder, &newer.batch, results));
+  wide.columns.size = sizeof wide;
+  EXPECT(ZF_OK, zf_results_columns(results, &wide.columns));
+  EXPECT_TRUE(wide.later == 7 && wide.columns.size == sizeof wide && wide.columns.rois == input.rois);
+  EXPECT_TRUE(wide.columns.event_id[0] == input.roi[0].event_id && wide.columns.vertices > 0);
+  rois[1].later = 1;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &newer.batch, results));
+  EXPECT_TRUE(strstr(zf_last_error(), "batch->roi has a field that this library does not know") != NULL);
+  rois[1].later = 0;
+  newer.later = 1;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &newer.batch, results));
+  newer.batch.size = SIZE_MAX - 7;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &newer.batch, results));
+  EXPECT(ZF_OK, zf_results_destroy(results));
+}
+
+/* The spacepoints near an object are searched. */
+static void objects(zf_finder finder) {
+  const zf_object electron = {0.5, 1.0, 30.0, ZF_ELECTRON, 0};
+  const uint64_t offsets[] = {0, 1};
+  const zf_results results = new_results();
+  zf_batch batch = table_batch();
+  batch.rois = 1;
+  batch.spacepoints = input.offsets[1];
+  EXPECT(ZF_OK, zf_find(finder, &batch, results));
+  const uint64_t whole = columns_of(results).spacepoints[0];
+  zf_object object = electron;
+  batch.object = &object, batch.object_offsets = offsets;
+  uint64_t fewest = whole;
+  for (int i = 0; i < 32; i++) {
+    object.phi = -3.1 + 0.2 * i;
+    EXPECT(ZF_OK, zf_find(finder, &batch, results));
+    const uint64_t part = columns_of(results).spacepoints[0];
+    EXPECT_TRUE(part <= whole);
+    fewest = part > 0 && part < fewest ? part : fewest;
+  }
+  EXPECT_TRUE(fewest < whole);
+  object.kind = 4;
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, results));
+  object = electron;
+  object.et_gev = -1.0;
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, results));
+  object = electron;
+  const uint64_t wrong[] = {1, 0};
+  batch.object_offsets = wrong;
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, results));
+  batch.object_offsets = NULL;
+  EXPECT(ZF_NULL, zf_find(finder, &batch, results));
+  batch.object_offsets = offsets;
+  batch.object_size = 8;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, results));
+  batch.object_size = sizeof object;
+  const zf_finder with_tracklets = create("tracklets = \"window\"", "cpu", 1);
+  EXPECT(ZF_ARGUMENT, zf_find(with_tracklets, &batch, results));
+  EXPECT(ZF_OK, zf_destroy(with_tracklets));
+  EXPECT(ZF_OK, zf_results_destroy(results));
+}
+
+static void layers(zf_finder finder) {
+  const double rho[] = {33.4, 172.0, 50.0}, z[] = {-120.0, 1498.0, 0.0};
+  const uint64_t ids[] = {8ull << 56 | 4ull << 36 | 17ull << 8, 0};
+  uint8_t found[3];
+  EXPECT(ZF_OK, zf_layer_at(finder, rho, z, 3, 10.0, found));
+  EXPECT_TRUE(found[0] == 0 && found[1] == 16 && found[2] == 255);
+  EXPECT(ZF_OK, zf_layer_of_geometry(finder, ids, 2, found));
+  EXPECT_TRUE(found[0] == 1 && found[1] == 255);
+  EXPECT(ZF_OK, zf_layer_at(finder, NULL, NULL, 0, 10.0, NULL));
+  EXPECT(ZF_NULL, zf_layer_at(finder, rho, NULL, 3, 10.0, found));
+  EXPECT(ZF_NULL, zf_layer_of_geometry(finder, ids, 2, NULL));
+  EXPECT(ZF_BAD_HANDLE, zf_layer_at((zf_finder){0}, rho, z, 3, 10.0, found));
+}
+
+/* x and y are those of tracklets, else those of the beam. */
+static void positions(void) {
+  const char *const configs[] = {"beam_spot_mm = [0.5, -0.25]\nbeam_spot_tilt = [0.001, 0.0]",
+                                 "preset = \"all-vertices\""};
+  const zf_batch batch = table_batch();
+  for (int i = 0; i < 2; i++) {
+    const zf_finder finder = create(configs[i], "cpu", 1);
+    const zf_results results = new_results();
+    zf_position position;
+    EXPECT(ZF_OK, zf_find(finder, &batch, results));
+    const zf_columns columns = columns_of(results);
+    EXPECT(ZF_OK, zf_vertex_position(finder, results, 0, &position));
+    const double z = columns.z_mm[0], error = columns.z_error_mm[0];
+    EXPECT_TRUE(position.xyz_mm[2] == z && fabs(position.covariance_mm2[5] - error * error) < 1e-12);
+    EXPECT_TRUE(position.covariance_mm2[0] > 0.0 && position.covariance_mm2[3] > 0.0);
+    if (i == 0) {
+      EXPECT_TRUE(fabs(position.xyz_mm[0] - 0.5 - 0.001 * z) < 1e-12 && position.xyz_mm[1] == -0.25);
+    } else {
+      EXPECT_TRUE(position.xyz_mm[0] == columns.x_mm[0] && position.xyz_mm[1] == columns.y_mm[0]);
+    }
+    EXPECT(ZF_ARGUMENT, zf_vertex_position(finder, results, columns.vertices, &position));
+    EXPECT(ZF_NULL, zf_vertex_position(finder, results, 0, NULL));
+    EXPECT(ZF_OK, zf_results_destroy(results));
+    EXPECT(ZF_OK, zf_destroy(finder));
+  }
+}
+
+static void on_log(int32_t level, const char *text, void *user) {
+  EXPECT_TRUE(level >= 1 && level <= 5 && text[0] != '\0');
+  __atomic_fetch_add((int *)user, 1, __ATOMIC_RELAXED);
+}
+
+/* Lines of the log arrive until the function is taken back. */
+static void logs(void) {
+  static int lines;
+  EXPECT(ZF_ARGUMENT, zf_log(on_log, &lines, 6));
+  EXPECT(ZF_OK, zf_log(on_log, &lines, 5));
+  EXPECT(ZF_OK, zf_destroy(create("auto", "auto", 1)));
+  const int heard = __atomic_load_n(&lines, __ATOMIC_RELAXED);
+  EXPECT_TRUE(heard > 0);
+  EXPECT(ZF_OK, zf_log(NULL, NULL, 0));
+  EXPECT(ZF_OK, zf_destroy(create("auto", "auto", 1)));
+  EXPECT_TRUE(__atomic_load_n(&lines, __ATOMIC_RELAXED) == heard);
 }
 
 static void bad_results(zf_finder finder) {
@@ -469,12 +689,22 @@ static void threads(void) {
 static void searches_take_no_memory(void) {
   const zf_finder finder = create("peaks = 2", "cpu", 1);
   const zf_results results = new_results();
-  const zf_batch batch = table_batch();
+  zf_batch batch = table_batch();
   EXPECT_TRUE(allocations > 0);
   for (int i = 0; i < 3; i++) {
     EXPECT(ZF_OK, zf_find(finder, &batch, results));
   }
-  const size_t before = allocations;
+  size_t before = allocations;
+  for (int i = 0; i < 100; i++) {
+    EXPECT(ZF_OK, zf_find(finder, &batch, results));
+  }
+  EXPECT_TRUE(allocations == before);
+  /* Members of structures. */
+  batch.coordinate_stride = sizeof(double);
+  for (int i = 0; i < 3; i++) {
+    EXPECT(ZF_OK, zf_find(finder, &batch, results));
+  }
+  before = allocations;
   for (int i = 0; i < 100; i++) {
     EXPECT(ZF_OK, zf_find(finder, &batch, results));
   }
@@ -528,6 +758,12 @@ int main(int count, char **words) {
     bad_handles(finder);
     bad_batches(finder);
     bad_results(finder);
+    strides();
+    newer_structures(finder);
+    objects(finder);
+    layers(finder);
+    positions();
+    logs();
     memory_is_reused();
     statuses_have_names();
     configurations_start_from_auto();
