@@ -321,8 +321,8 @@ typedef struct zf_batch {
   // `rois` descriptions. NULL gives RoI i the event number i and the window of the
   // configuration.
   const struct zf_roi *roi;
-  // Bytes from one element of a column of coordinates to the next one, for members of structures;
-  // 0 if nothing lies between them. Such columns are converted in one copy.
+  // Bytes from one element of a column of coordinates to the next one, for members of
+  // structures, which are converted in one copy; 0 if nothing lies between them.
   size_t coordinate_stride;
   // Bytes from one layer to the next one; 0 if nothing lies between them.
   size_t layer_stride;
@@ -420,7 +420,7 @@ zf_code zf_input_warning(struct zf_finder finder, char *buffer, size_t room, siz
 // `vertices` can be written to.
 zf_code zf_most_vertices(struct zf_finder finder, size_t *vertices);
 
-// Writes the layer on which each point lies: the nearest barrel at its rho or disk at its z, within
+// Writes the layer on which each point lies, the nearest barrel at its rho or disk at its z within
 // `tolerance_mm`, or 255. Any thread.
 //
 // # Safety
@@ -442,9 +442,9 @@ zf_code zf_layer_of_geometry(struct zf_finder finder,
                              size_t count,
                              uint8_t *layers);
 
-// Writes the position of a vertex, counted over all RoIs of the results, with its covariance. Where
-// no tracklets have measured x and y, they are those of the finder's beam at this z, with its
-// width. Any thread.
+// Writes the position of a vertex, counted over all RoIs of the results, with its covariance.
+// Where no tracklets have measured x and y, they are those of the finder's beam at this z, with
+// its width. Any thread.
 //
 // `ZF_ARGUMENT`: there is no such vertex.
 //

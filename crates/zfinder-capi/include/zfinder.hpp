@@ -97,8 +97,8 @@ zf_batch batch(Frame frame, const Number* rho_or_x, const Number* phi_or_y, cons
   return batch;
 }
 
-// Makes a batch of structures, such as the hits of a framework: members of `count` elements from `first` on are read
-// where they are, as in batch(first, count, Frame::Cartesian, &Hit::x, &Hit::y, &Hit::z, &Hit::layer).
+// Makes a batch of structures, such as the hits of a framework: `count` of them from `first` on, with pointers to their
+// members. docs/how-to/call-from-cpp.md has an example.
 template <class Element, class Number, class Layer>
 zf_batch batch(const Element* first, std::size_t count, Frame frame, const Number Element::*rho_or_x,
                const Number Element::*phi_or_y, const Number Element::*z, const Layer Element::*layer) noexcept {

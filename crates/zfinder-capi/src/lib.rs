@@ -247,7 +247,7 @@ pub unsafe extern "C" fn zf_most_vertices(finder: zf_finder, vertices: *mut usiz
     })
 }
 
-/// Writes the layer on which each point lies: the nearest barrel at its rho or disk at its z, within
+/// Writes the layer on which each point lies, the nearest barrel at its rho or disk at its z within
 /// `tolerance_mm`, or 255. Any thread.
 ///
 /// # Safety
@@ -293,9 +293,9 @@ pub unsafe extern "C" fn zf_layer_of_geometry(
     })
 }
 
-/// Writes the position of a vertex, counted over all RoIs of the results, with its covariance. Where
-/// no tracklets have measured x and y, they are those of the finder's beam at this z, with its
-/// width. Any thread.
+/// Writes the position of a vertex, counted over all RoIs of the results, with its covariance.
+/// Where no tracklets have measured x and y, they are those of the finder's beam at this z, with
+/// its width. Any thread.
 ///
 /// `ZF_ARGUMENT`: there is no such vertex.
 ///

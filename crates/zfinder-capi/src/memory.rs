@@ -81,7 +81,7 @@ pub(crate) unsafe fn structure<T: Structure>(name: &str, pointer: *const T) -> O
     unsafe { copied(name, pointer, size_of_structure(name, pointer)?) }
 }
 
-/// Writes a structure to a place of the caller, as far as the caller's size reaches. The size stays.
+/// Writes a structure to a place of the caller, as far as the caller's size reaches, which stays.
 ///
 /// # Safety
 /// As [`structure`]; nobody else uses the structure meanwhile.
@@ -106,7 +106,7 @@ pub(crate) unsafe fn write<T>(name: &str, place: *mut T, value: T) -> Outcome<()
     Ok(())
 }
 
-/// Writes layers; 255 is none.
+/// Writes layers; 255 stands for no layer.
 ///
 /// # Safety
 /// The pointer is NULL or has room for all layers.

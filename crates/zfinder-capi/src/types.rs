@@ -193,8 +193,8 @@ pub struct zf_batch {
     /// `rois` descriptions. NULL gives RoI i the event number i and the window of the
     /// configuration.
     pub roi: *const zf_roi,
-    /// Bytes from one element of a column of coordinates to the next one, for members of structures;
-    /// 0 if nothing lies between them. Such columns are converted in one copy.
+    /// Bytes from one element of a column of coordinates to the next one, for members of
+    /// structures, which are converted in one copy; 0 if nothing lies between them.
     pub coordinate_stride: usize,
     /// Bytes from one layer to the next one; 0 if nothing lies between them.
     pub layer_stride: usize,
