@@ -20,6 +20,8 @@ _GEOMETRY = ("geometry_id", "volume_id", "layer_id")
 _COORDINATES = ("rho", "phi", "x", "y", "z")
 _WANTED = (*_COORDINATES, "layer", *_GEOMETRY, *_ROI_COLUMNS)
 _NO_LAYER = 255
+# Kinds of devices of DLPack: the CPU, and host memory that CUDA and ROCm have pinned.
+_HOST_MEMORY = (1, 3, 11)
 # numpy has one object for each of these types.
 _DOUBLE, _SINGLE, _BYTE = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.uint8)
 
@@ -177,8 +179,10 @@ def _array(name: str, column: Any) -> np.ndarray:
         if np.ma.is_masked(column):
             raise InputError(f"{name} has masked elements: fill or remove them first")
         column = column.data
+    _refuse_device_memory(name, column)
     try:
-        array = np.asarray(column)
+        is_dlpack = hasattr(column, "__dlpack__") and not hasattr(column, "__array__")
+        array = np.from_dlpack(column) if is_dlpack else np.asarray(column)
     except Exception as error:  # __array__ of other libraries raises anything
         raise InputTypeError(f"{name} is not an array of numbers: {error}") from error
     if array.dtype.kind not in "fiu":
@@ -189,6 +193,20 @@ def _array(name: str, column: Any) -> np.ndarray:
     if array.ndim != 1:
         raise InputError(f"{name} has {array.ndim} dimensions: one is expected")
     return array
+
+
+def _refuse_device_memory(name: str, column: Any) -> None:
+    """Refuse an array that lies on a GPU: searches read host memory."""
+    if isinstance(column, np.ndarray):
+        return
+    is_on_device = hasattr(column, "__cuda_array_interface__")
+    if not is_on_device and hasattr(column, "__dlpack_device__"):
+        is_on_device = int(column.__dlpack_device__()[0]) not in _HOST_MEMORY
+    if is_on_device:
+        raise InputTypeError(
+            f"{name} lies in the memory of a device, and pyzfinder reads memory of the host: copy it "
+            "with .cpu(), .get() or numpy.asarray() first"
+        )
 
 
 def _contiguous(array: np.ndarray, dtype: Any) -> np.ndarray:

@@ -92,6 +92,36 @@ def test_usual_columns_of_one_event_are_borrowed():
     assert len(spacepoints) == 1 and spacepoints.event_id.tolist() == [0]
 
 
+class Foreign:
+    """An array of another library, on a device of DLPack."""
+
+    def __init__(self, array, device=1):
+        self.array, self.device = array, device
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.device, 0
+
+
+class OnCuda:
+    """An array in the memory of a GPU, without DLPack."""
+
+    __cuda_array_interface__ = {"shape": (3,), "typestr": "<f8", "data": (0, True), "version": 3}
+
+
+def test_arrays_of_other_libraries_are_read_in_host_memory_only():
+    expected = FINDER.find(rho=RHO, phi=PHI, z=Z, layer=LAYER, offsets=OFFSETS)
+    columns = dict(zip(("rho", "phi", "z", "layer"), map(Foreign, (RHO, PHI, Z, LAYER))))
+    assert FINDER.find(**columns, offsets=OFFSETS) == expected
+    borrowed = Spacepoints((Foreign(RHO), PHI, Z), LAYER).columns[0]
+    assert borrowed.ctypes.data == RHO.ctypes.data
+    for on_device in (Foreign(RHO, device=2), OnCuda()):
+        with pytest.raises(pyzfinder.InputTypeError, match="rho lies in the memory of a device"):
+            FINDER.find(rho=on_device, phi=PHI, z=Z, layer=LAYER, offsets=OFFSETS)
+
+
 def test_single_precision_is_searched_as_it_is():
     single = {name: COLUMNS[name].astype(np.float32) for name in ("rho", "phi", "z")}
     double = {name: column.astype(np.float64) for name, column in single.items()}
