@@ -340,9 +340,10 @@ function listen() {
     if (!state.found) return;
     const eventId = state.events.rois[Number(by('roi').value)].event_id;
     const { points, truth } = state.event;
+    const { vertices, tracklets } = state.found.answer;
     save(
       'event.phoenix.json',
-      phoenix({ eventId, points, truth, vertices: state.found.answer.vertices }),
+      phoenix({ eventId, points, truth, vertices, tracklets }),
       'application/json',
     );
   });
