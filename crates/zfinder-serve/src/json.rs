@@ -310,7 +310,7 @@ mod tests {
         let numbers: Vec<f64> = (0..10_000).map(|_| (random.f64() - 0.5) * 1000.0).collect();
         let tensor = json!({ "name": "X", "datatype": "FP64", "shape": [numbers.len()], "data": numbers });
         let body = json!({ "inputs": [tensor] }).to_string();
-        let parsed = parse(&Regions::new(false, 0), &body.into(), None).unwrap();
+        let parsed = parse(&Regions::new(false, 0), &body.into(), None).expect("a request");
         assert_eq!(view::<f64>(&parsed.tensors[0].data), numbers);
     }
 }
