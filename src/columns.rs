@@ -114,8 +114,8 @@ impl<'a, T: Coordinate> Columns<'a, T, u8> {
 /// Checks that `descriptors.len() + 1` offsets ascend from 0 to the number of spacepoints.
 ///
 /// # Errors
-/// [`Error::Columns`], if they do not.
-pub fn check_offsets(
+/// [`Error::Columns`].
+pub(crate) fn check_offsets(
     descriptors: &[RoiDescriptor],
     offsets: &[impl Copy + TryInto<usize>],
     spacepoints: usize,

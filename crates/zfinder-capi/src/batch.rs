@@ -1,12 +1,13 @@
 //! Batches of a caller.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::ffi::c_void;
 
-use zfinder::columns::{Coordinate, LayerIndex, check_offsets};
+use zfinder::columns::{Coordinate, LayerIndex};
 use zfinder::config::Tracklets;
 use zfinder::region::{Calorimeter, ObjectKind, Region, SeedObject};
-use zfinder::{BatchView, Columns, Config, PhiWindow, Results, RoiBatch, RoiDescriptor, RoiId, Spacepoint, ZFinder};
+use zfinder::{BatchView, Columns, Config, PhiWindow, Results, RoiBatch, RoiDescriptor, RoiId, ZFinder};
 
 use crate::failure::{Failure, Outcome};
 use crate::memory;
@@ -80,20 +81,39 @@ impl Strided<'_> {
         Ok(Self { coordinates, coordinate_stride, is_f32, layers, layer_stride, is_byte })
     }
 
-    fn spacepoint(&self, index: usize, is_cartesian: bool) -> Spacepoint {
-        let coordinate = |column: &[u8]| match &column[index * self.coordinate_stride..] {
-            [a, b, c, d, ..] if self.is_f32 => f64::from(f32::from_ne_bytes([*a, *b, *c, *d])),
-            [a, b, c, d, e, f, g, h, ..] => f64::from_ne_bytes([*a, *b, *c, *d, *e, *f, *g, *h]),
-            _ => f64::NAN,
-        };
-        let [a, b, z] = self.coordinates.map(coordinate);
-        let layer = match &self.layers[index * self.layer_stride..] {
-            [layer, ..] if self.is_byte => u32::from(*layer),
-            [a, b, c, d, ..] => u32::from_ne_bytes([*a, *b, *c, *d]),
-            _ => NO_LAYER.into(),
-        };
-        if is_cartesian { Spacepoint::from_xyz(a, b, z, layer) } else { Spacepoint { rho: a, phi: b, z, layer } }
+    /// Copies the elements into columns.
+    fn gather(&self, to: &mut Gathered) {
+        for (column, bytes) in to.coordinates.iter_mut().zip(self.coordinates) {
+            if self.is_f32 {
+                gather(column, bytes, self.coordinate_stride, |element| f64::from(f32::from_ne_bytes(element)));
+            } else {
+                gather(column, bytes, self.coordinate_stride, f64::from_ne_bytes);
+            }
+        }
+        if self.is_byte {
+            gather(&mut to.layers, self.layers, self.layer_stride, |[layer]| u32::from(layer));
+        } else {
+            gather(&mut to.layers, self.layers, self.layer_stride, u32::from_ne_bytes);
+        }
     }
+}
+
+/// Elements of structures, in columns.
+#[derive(Default)]
+struct Gathered {
+    coordinates: [Vec<f64>; 3],
+    layers: Vec<u32>,
+}
+
+thread_local! {
+    /// Memory that the next batch of a thread uses again.
+    static GATHERED: RefCell<Gathered> = RefCell::default();
+}
+
+/// Copies elements of N bytes at equal distances.
+fn gather<const N: usize, T>(to: &mut Vec<T>, bytes: &[u8], stride: usize, convert: impl Fn([u8; N]) -> T) {
+    to.clear();
+    to.extend(bytes.chunks(stride).filter_map(|element| element.first_chunk().map(|element| convert(*element))));
 }
 
 /// Borrowed columns of a caller, and the regions of its objects.
@@ -137,7 +157,6 @@ impl<'a> Input<'a> {
         if batch.coordinate_stride != 0 || batch.layer_stride != 0 {
             // SAFETY: the promise of this function's caller.
             let points = Points::Strided(unsafe { Strided::read(batch) }?);
-            check_offsets(&rois.descriptors, &rois.offsets, batch.spacepoints)?;
             return Ok(Self { is_cartesian, points, regions });
         }
         let coordinates = if batch.flags & ZF_FLOAT != 0 {
@@ -181,11 +200,11 @@ impl<'a> Input<'a> {
         let (coordinates, layers) = match &self.points {
             Points::Columns { coordinates, layers } => (coordinates, layers),
             Points::Strided(strided) => {
-                for (descriptor, range) in rois.descriptors.iter().zip(rois.offsets.windows(2)) {
-                    let points = (range[0]..range[1]).map(|index| strided.spacepoint(index, self.is_cartesian));
-                    batch.push(*descriptor, points);
-                }
-                return Ok(());
+                return GATHERED.with_borrow_mut(|gathered| {
+                    strided.gather(gathered);
+                    let [a, b, z] = gathered.coordinates.each_ref().map(Vec::as_slice);
+                    self.extend(rois, [a, b, z], &gathered.layers, batch)
+                });
             }
         };
         match (coordinates, layers) {
