@@ -114,6 +114,7 @@ class Events:
         self.read_spacepoints = Reader(acts.SpacePointContainer, "spacepoints")
         self.read_measurements = Reader(ex.MeasurementContainer, "measurements")
         self.read_measurements_of = Reader(ex.ParticleMeasurementsMap, "particle_measurements_map")
+        self.read_particles_of = Reader(ex.MeasurementParticlesMap, "measurement_particles_map")
 
     def simulate(self, number):
         """Returns an event, its true vertices and particles, and identifiers of measurements."""
@@ -132,6 +133,19 @@ class Events:
         """Returns the measurement of each spacepoint of a container."""
         links = (next(spacepoint.sourceLinks) for spacepoint in read(event.store))
         return numpy.array([measurement_of(link) for link in links], dtype=int)
+
+    def owners(self, store, numbers, measurements):
+        """Returns the number of the particle of each measurement.
+
+        `numbers` has the numbers of some particles by barcode, and gets those of the others.
+        """
+        particles_of = self.read_particles_of(store)
+        owners = numpy.empty(measurements, dtype=int)
+        for measurement in range(measurements):
+            of = particles_of.valuesFor(measurement)[0]
+            key = (of.vertexPrimary, of.vertexSecondary, of.particle, of.generation, of.subParticle)
+            owners[measurement] = numbers.setdefault(key, len(numbers))
+        return owners
 
     def columns(self, event, identifiers):
         """Returns the columns of all spacepoints, as zfinder wants them."""

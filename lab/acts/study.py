@@ -48,7 +48,6 @@ class Study(Events):
     def __init__(self, name, seed, detector):
         super().__init__(name, seed, detector)
         self.read_pixels = Reader(acts.SpacePointContainer, "pixel_spacepoints")
-        self.read_owners = Reader(acts.examples.MeasurementParticlesMap, "measurement_particles_map")
         self.chains = {}
         for variant in VARIANTS:
             seeders = self.seeders(variant, detector)
@@ -96,29 +95,29 @@ class Study(Events):
     def measure(self, number):
         """Simulates and reconstructs one event and returns its result."""
         event, vertices, particles, identifiers = self.simulate(number)
-        targets, owners = self.find_owners(event.store, particles, vertices[0], identifiers)
+        targets, owners = self.find_owners(event.store, particles, identifiers)
         variants = {
             variant: self.reconstruct(event, variant, targets, owners) for variant in VARIANTS
         }
-        is_hard = [target["hard"] for target in targets]
         return {
             "event": number,
             "collisions": len(vertices),
             "true_z_mm": vertices[0].z,
             "spacepoints": len(self.read_spacepoints(event.store)),
-            "targets": {"hard": sum(is_hard), "all": len(targets)},
+            "targets": {"hard": int(targets.sum()), "all": len(targets)},
             "variants": variants,
         }
 
-    def find_owners(self, store, particles, vertex, identifiers):
-        """Returns the tracks to find, and the particle of each measurement.
+    def find_owners(self, store, particles, identifiers):
+        """Returns whether each track to find is of the hard scatter, and the particle of each
+        measurement.
 
         The first numbers of particles are those of the tracks to find.
         """
-        owners_of, measurements_of = self.read_owners(store), self.read_measurements_of(store)
+        measurements_of = self.read_measurements_of(store)
         is_pixel = numpy.isin(identifiers >> 56, self.pixel_volumes)
         numbers, targets = {}, []
-        for number, index, _, charge, _, x, y, z, px, py, pz, _ in particles:
+        for number, index, _, charge, *_, px, py, pz, _ in particles:
             pt = math.hypot(px, py)
             if charge == 0.0 or pt < MIN_PT_GEV or abs(eta_of(px, py, pz)) > MAX_ABS_ETA:
                 continue
@@ -128,15 +127,10 @@ class Study(Events):
             in_pixels = is_pixel[measurements].sum()
             if len(measurements) >= MIN_MEASUREMENTS and in_pixels >= MIN_PIXEL_MEASUREMENTS:
                 numbers[number, 0, index, 0, 0] = len(targets)
-                targets.append({"hard": number == 1})
-        owners = numpy.empty(len(identifiers), dtype=int)
-        for measurement in range(len(identifiers)):
-            of = owners_of.valuesFor(measurement)[0]
-            key = (of.vertexPrimary, of.vertexSecondary, of.particle, of.generation, of.subParticle)
-            owners[measurement] = numbers.setdefault(key, len(numbers))
-        return targets, owners
+                targets.append(number == 1)
+        return numpy.array(targets, dtype=bool), self.owners(store, numbers, len(identifiers))
 
-    def reconstruct(self, event, variant, targets, owners):
+    def reconstruct(self, event, variant, is_hard, owners):
         """Seeds and finds tracks, and returns what was found in which time."""
         seeders, (estimation, finding), read_seeds, read_tracks = self.chains[variant]
         seeding_seconds = sum(event.execute(algorithm) for algorithm in seeders)
@@ -151,16 +145,15 @@ class Study(Events):
             particles = [majority(group) for group in groups]
             hit = [particle for particle in particles if particle is not None]
             of_targets = numpy.bincount(
-                [particle for particle in hit if particle < len(targets)], minlength=len(targets)
+                [particle for particle in hit if particle < len(is_hard)], minlength=len(is_hard)
             )
-            hard = numpy.array([target["hard"] for target in targets], dtype=bool)
             found[name] = {
                 "number": len(groups),
                 "fakes": len(groups) - len(hit),
-                "hard": int((of_targets[hard] > 0).sum()),
+                "hard": int((of_targets[is_hard] > 0).sum()),
                 "all": int((of_targets > 0).sum()),
                 "duplicates": int((of_targets[of_targets > 0] - 1).sum()),
-                "duplicates_hard": int((of_targets[hard & (of_targets > 0)] - 1).sum()),
+                "duplicates_hard": int((of_targets[is_hard & (of_targets > 0)] - 1).sum()),
             }
         return {
             **found,

@@ -94,7 +94,6 @@ class Comparison(Events):
             self.amvf[key] = chain, writer
         self.read_seeds = Reader(acts.SeedContainer, "seeds")
         self.read_pixels = Reader(acts.SpacePointContainer, "pixel_spacepoints")
-        self.read_owners = Reader(ex.MeasurementParticlesMap, "measurement_particles_map")
 
     def measure(self, number):
         """Simulates and searches one event and returns its result."""
@@ -127,7 +126,7 @@ class Comparison(Events):
 
         The first numbers of particles are those of the tracks to seed.
         """
-        owners_of, measurements_of = self.read_owners(store), self.read_measurements_of(store)
+        measurements_of = self.read_measurements_of(store)
         numbers, targets = {}, []
         for number, index, _, charge, _, x, y, z, px, py, pz, _ in particles:
             pt, eta = math.hypot(px, py), eta_of(px, py, pz)
@@ -141,12 +140,7 @@ class Comparison(Events):
             if len(layers) >= MIN_PIXEL_MEASUREMENTS:
                 numbers[number, 0, index, 0, 0] = len(targets)
                 targets.append(target_of(vertex, (x, y, z), (px, py, pz)))
-        owners = numpy.empty(len(identifiers), dtype=int)
-        for measurement in range(len(identifiers)):
-            of = owners_of.valuesFor(measurement)[0]
-            key = (of.vertexPrimary, of.vertexSecondary, of.particle, of.generation, of.subParticle)
-            owners[measurement] = numbers.setdefault(key, len(numbers))
-        return targets, owners
+        return targets, self.owners(store, numbers, len(identifiers))
 
     def find(self, finder, columns, owners):
         """Returns the vertices of zfinder, its seeds, and the CPU time."""

@@ -101,7 +101,7 @@ class FinderAlgorithm(acts.examples.IAlgorithm):
     spacepoints : str
         Key of a container of spacepoints in the event store.
     seeds : str, optional
-        Key that the seeds get: tracklets, best first, with the z of their vertex.
+        Key that the seeds get: tracklets, long ones first, with the z of their vertex.
     vertex_tracks : str, optional
         Key that tracks get which meet at the vertices (:func:`add_vertices`).
     min_pt_gev : float

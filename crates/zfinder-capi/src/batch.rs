@@ -200,11 +200,12 @@ impl<'a> Input<'a> {
         let (coordinates, layers) = match &self.points {
             Points::Columns { coordinates, layers } => (coordinates, layers),
             Points::Strided(strided) => {
-                return GATHERED.with_borrow_mut(|gathered| {
-                    strided.gather(gathered);
-                    let [a, b, z] = gathered.coordinates.each_ref().map(Vec::as_slice);
-                    self.extend(rois, [a, b, z], &gathered.layers, batch)
-                });
+                let mut gathered = GATHERED.take();
+                strided.gather(&mut gathered);
+                let coordinates = gathered.coordinates.each_ref().map(Vec::as_slice);
+                let appended = self.extend(rois, coordinates, &gathered.layers, batch);
+                GATHERED.set(gathered);
+                return appended;
             }
         };
         match (coordinates, layers) {

@@ -149,13 +149,17 @@ pub(crate) unsafe fn structures<T: Structure>(
     count: usize,
     size: usize,
 ) -> Outcome<Vec<T>> {
+    check_size::<T>(format_args!("{name}: the size of an element"), size)?;
+    let Some(bytes) = count.checked_mul(size) else {
+        return Err(Failure::argument(format!("{name} has {count} elements, which no memory holds")));
+    };
     // SAFETY: the promise of this function's caller.
-    let bytes = unsafe { strided(name, pointer, count, size) }?;
+    let bytes = unsafe { column(name, pointer.cast::<u8>(), bytes) }?;
     let element = |of: &[u8]| {
         // SAFETY: the slice has these bytes.
-        unsafe { copied(name, of.as_ptr().cast(), size) }
+        unsafe { copied(name, of.as_ptr().cast(), of.len()) }
     };
-    bytes.chunks(size.max(1)).map(element).collect()
+    bytes.chunks_exact(size).map(element).collect()
 }
 
 /// Borrows elements at equal distances as bytes, from the first byte of the first one to the last

@@ -242,12 +242,13 @@ impl Spacepoints {
         // Without a spacepoint, the inputs that are there tell the set.
         let set_of = |even_empty| {
             let has = |name| inputs.has(name, even_empty);
-            match () {
-                () if has("POINTS") => Some(InputSet::Points),
-                () if has("X") || has("Y") => Some(InputSet::Cartesian),
-                () if has("RHO") || has("PHI") || has("Z") || has("LAYER") => Some(InputSet::Every),
-                () => None,
+            if has("POINTS") {
+                return Some(InputSet::Points);
             }
+            if has("X") || has("Y") {
+                return Some(InputSet::Cartesian);
+            }
+            ["RHO", "PHI", "Z", "LAYER"].into_iter().any(has).then_some(InputSet::Every)
         };
         let set = set_of(false).or_else(|| set_of(true));
         if set == Some(InputSet::Points) {
