@@ -40,7 +40,7 @@ pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(R
     match source::container(path)? {
         Container::Csv => csv::visit_ids(path, &mut |id| visit(id, false)),
         Container::Parquet => parquet::visit_ids(path, visit),
-        Container::Root => root::visit_ids(path, tree, &mut |id| visit(id, true)),
+        Container::Root => root::visit_ids(path, tree, visit),
     }
 }
 

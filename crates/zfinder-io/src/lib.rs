@@ -106,6 +106,7 @@ mod table;
 mod toml;
 mod truth;
 mod truth_vertex;
+mod whole;
 mod write;
 
 pub use answer_columns::{VertexColumns, tracklet_csv_header, write_tracklets_csv};

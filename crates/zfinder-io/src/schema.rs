@@ -1,5 +1,7 @@
 //! The columns of spacepoints in Parquet and ROOT files, by name.
 
+use std::collections::HashMap;
+
 use column_names::{event_column, lookalike, quoted, refusal};
 
 use super::event::Addressing;
@@ -71,6 +73,44 @@ impl Schema {
             return Err(SchemaFault::Refused(refusal(name, "roi_id")));
         }
         Ok(Self { event: event.map(str::to_owned), roi: first(&["roi_id"]), shape, position, layers })
+    }
+
+    /// Returns the schema of a file whose columns may be members of records: `x` for `hits.x`. The
+    /// second value is the path of each column. Ids may be outside the records.
+    pub(super) fn with_records(paths: &[String]) -> Result<(Self, HashMap<String, String>), SchemaFault> {
+        let tops: Vec<&str> = paths.iter().map(String::as_str).filter(|path| !path.contains('.')).collect();
+        let own_path = |name: &&str| ((*name).to_owned(), (*name).to_owned());
+        let alone = match Self::new(tops.iter().copied()) {
+            Ok(schema) => return Ok((schema, tops.iter().map(own_path).collect())),
+            Err(fault) => fault,
+        };
+        let mut records: Vec<&str> = paths.iter().filter_map(|path| Some(path.rsplit_once('.')?.0)).collect();
+        records.dedup();
+        let has_event = event_column(tops.iter().copied()).is_ok_and(|event| event.is_some());
+        let is_outside = |member: &str| {
+            let is_event = event_column(std::iter::once(member)) != Ok(None);
+            is_event && has_event || member == "roi_id" && tops.contains(&member)
+        };
+        let mut fitting = Vec::new();
+        for record in records {
+            let members = paths.iter().filter_map(|path| Some((path.strip_prefix(record)?.strip_prefix('.')?, path)));
+            let members = members.filter(|(member, _)| !member.contains('.') && !is_outside(member));
+            let mut columns: HashMap<String, String> = tops.iter().map(own_path).collect();
+            columns.extend(members.map(|(member, path)| (member.to_owned(), path.clone())));
+            if let Ok(schema) = Self::new(columns.keys().map(String::as_str)) {
+                fitting.push((record, schema, columns));
+            }
+        }
+        match fitting.len() {
+            0 => Err(alone),
+            1 => Ok(fitting.pop().map(|(_, schema, columns)| (schema, columns)).expect("there is one")),
+            _ => {
+                let records = quoted(fitting.iter().map(|(record, ..)| *record));
+                Err(SchemaFault::Refused(format!(
+                    "the records {records} have columns of spacepoints: write one of them to a file of its own"
+                )))
+            }
+        }
     }
 
     /// Returns the columns of ids.

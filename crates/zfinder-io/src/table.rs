@@ -7,6 +7,7 @@ use std::str;
 
 use super::rows::{RowError, Rows};
 use super::source;
+use super::whole::whole_of_text;
 use crate::error::{Error, Result};
 use column_names::{event_column, lookalike, quoted, refusal};
 
@@ -249,7 +250,7 @@ impl Table {
             return Ok(bytes.iter().fold(0, |number, digit| 10 * number + u64::from(digit - b'0')));
         }
         let text = self.text(column)?;
-        text.parse().map_err(|_| self.error(column, format!("`{text}` is not a whole number from 0 to 2^64 - 1")))
+        whole_of_text(text).map_err(|reason| self.error(column, reason))
     }
 
     /// Returns an error in a field of the current row.

@@ -199,7 +199,7 @@ fn bad_own_files_say_where_and_what() {
             ", row 2, column layer: layer 19 is not one of detector `atlas2010`, which has layers 0 to 18",
         ),
         ("x,y,z,layer\n1,2,3,-1\n", ", row 2, column layer: `-1` is not a whole number"),
-        ("x,y,z,layer\n1,2,3,1.0\n", ", row 2, column layer: `1.0` is not a whole number"),
+        ("x,y,z,layer\n1,2,3,1.5\n", ", row 2, column layer: 1.5 is not a whole number"),
         ("event_id,x,y,z,layer\n-3,1,2,3,0\n", ", row 2, column event_id: `-3` is not a whole number"),
         ("roi_id,x,y,z,layer\n-3,1,2,3,0\n", ", row 2, column roi_id: `-3` is not a whole number"),
         ("x,y,z,layer\n0,0,3,0\n", ", row 2, column x: rho, the distance from the z axis, is 0 mm"),

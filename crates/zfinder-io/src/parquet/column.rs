@@ -11,6 +11,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescPtr;
 
 use super::field::{Field, Kind};
+use crate::whole::{whole_of_float, whole_of_integer};
 
 /// The row of a refused value, from 0 in its batch, and the reason.
 pub(super) type Refused = (usize, String);
@@ -37,6 +38,7 @@ enum Values {
     Int64(Vec<i64>),
     Float(Vec<f32>),
     Double(Vec<f64>),
+    Boolean(Vec<bool>),
     Text(Vec<ByteArray>),
 }
 
@@ -105,6 +107,7 @@ impl Column {
                 ColumnReader::Int64ColumnReader(_) => Values::Int64(Vec::new()),
                 ColumnReader::FloatColumnReader(_) => Values::Float(Vec::new()),
                 ColumnReader::DoubleColumnReader(_) => Values::Double(Vec::new()),
+                ColumnReader::BoolColumnReader(_) => Values::Boolean(Vec::new()),
                 ColumnReader::ByteArrayColumnReader(_) => Values::Text(Vec::new()),
                 _ => Values::None,
             };
@@ -125,6 +128,7 @@ impl Column {
             (ColumnReader::Int64ColumnReader(reader), Values::Int64(values)) => levels.read(reader, values, rows),
             (ColumnReader::FloatColumnReader(reader), Values::Float(values)) => levels.read(reader, values, rows),
             (ColumnReader::DoubleColumnReader(reader), Values::Double(values)) => levels.read(reader, values, rows),
+            (ColumnReader::BoolColumnReader(reader), Values::Boolean(values)) => levels.read(reader, values, rows),
             (ColumnReader::ByteArrayColumnReader(reader), Values::Text(values)) => levels.read(reader, values, rows),
             _ => Err(ParquetError::General(format!("column `{}` holds no numbers", self.field.name))),
         }?;
@@ -191,7 +195,7 @@ impl Column {
         }
     }
 
-    /// Appends the batch's values of type float or double.
+    /// Appends the batch's numbers.
     pub(super) fn numbers(&self, to: &mut Vec<f64>) -> Result<(), Refused> {
         self.check_nulls()?;
         self.append_numbers(to);
@@ -203,29 +207,42 @@ impl Column {
         match &self.values {
             Values::Float(values) => to.extend(values.iter().map(|&value| f64::from(value))),
             Values::Double(values) => to.extend_from_slice(values),
-            _ => {}
+            _ if self.is_signed() => {
+                to.extend(self.integers().into_iter().map(|value| value.cast_signed() as f64));
+            }
+            _ => to.extend(self.integers().into_iter().map(|value| value as f64)),
         }
     }
 
-    /// Appends the batch's values of type float or double, None for a null.
+    fn is_signed(&self) -> bool {
+        matches!(self.field.kind, Kind::WholeNumber { signed: true, .. })
+    }
+
+    fn integers(&self) -> Vec<u64> {
+        let mut integers = Vec::new();
+        self.append_integers(&mut integers);
+        integers
+    }
+
+    /// Appends the batch's numbers, None for a null.
     pub(super) fn optional_numbers(&self, to: &mut Vec<Option<f64>>) {
         to.extend(self.checked_numbers().into_iter().map(Result::ok));
     }
 
-    /// Returns the batch's whole numbers, and for each null or negative number the reason for
+    /// Returns the batch's whole numbers, and for each null and each other number the reason for
     /// refusing it.
     pub(super) fn checked_whole_numbers(&self) -> Vec<Result<u64, String>> {
-        let mut values: Vec<u64> = Vec::new();
-        self.append_whole_numbers(&mut values);
-        let is_signed = matches!(self.field.kind, Kind::WholeNumber { signed: true, .. });
-        self.with_nulls(values.into_iter().map(|value| match value.cast_signed() {
-            number @ ..0 if is_signed => Err(format!("{number} is not a whole number from 0")),
-            _ => Ok(value),
-        }))
+        match &self.values {
+            Values::Float(values) => self.with_nulls(values.iter().map(|&value| whole_of_float(value.into()))),
+            Values::Double(values) => self.with_nulls(values.iter().map(|&value| whole_of_float(value))),
+            _ if self.is_signed() => {
+                self.with_nulls(self.integers().into_iter().map(|value| whole_of_integer(value.cast_signed())))
+            }
+            _ => self.with_nulls(self.integers().into_iter().map(Ok)),
+        }
     }
 
-    /// Returns the batch's values of type float or double, and for each null the reason for
-    /// refusing it.
+    /// Returns the batch's numbers, and for each null the reason for refusing it.
     pub(super) fn checked_numbers(&self) -> Vec<Result<f64, String>> {
         let mut values = Vec::new();
         self.append_numbers(&mut values);
@@ -271,17 +288,29 @@ impl Column {
     /// Appends the batch's whole numbers.
     pub(super) fn whole_numbers(&self, to: &mut Vec<u64>) -> Result<(), Refused> {
         self.check_nulls()?;
+        if let Values::Float(_) | Values::Double(_) = self.values {
+            for (at, value) in self.checked_whole_numbers().into_iter().enumerate() {
+                to.push(value.map_err(|reason| self.refuse(at, reason))?);
+            }
+            return Ok(());
+        }
         let before = to.len();
-        self.append_whole_numbers(to);
-        let is_signed = matches!(self.field.kind, Kind::WholeNumber { signed: true, .. });
+        self.append_integers(to);
+        let is_signed = self.is_signed();
         match to[before..].iter().position(|value| is_signed && value.cast_signed() < 0) {
-            Some(at) => Err(self.refuse(at, format!("{} is not a whole number from 0", to[before + at].cast_signed()))),
+            Some(at) => {
+                let refused = whole_of_integer(to[before + at].cast_signed());
+                Err(self.refuse(at, refused.err().unwrap_or_default()))
+            }
             None => Ok(()),
         }
     }
 
-    /// Appends the values that are not null. The bits of negative numbers are kept.
-    fn append_whole_numbers(&self, to: &mut Vec<u64>) {
+    /// Appends the integers that are not null. The bits of negative numbers are kept.
+    fn append_integers(&self, to: &mut Vec<u64>) {
+        if let Values::Boolean(values) = &self.values {
+            to.extend(values.iter().map(|&value| u64::from(value)));
+        }
         let Kind::WholeNumber { bits, signed } = self.field.kind else { return };
         // Bits beyond the annotated width carry no value.
         let unused = 64 - bits;

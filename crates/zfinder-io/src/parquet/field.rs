@@ -1,7 +1,4 @@
-//! Fields of a Parquet schema at the top level: flat columns, lists of numbers, and other fields by
-//! name.
-
-use std::sync::Arc;
+//! Fields of a Parquet schema: flat columns, lists, and members of structs.
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{SchemaDescriptor, Type};
@@ -17,7 +14,7 @@ pub(super) enum Wanted {
 impl Wanted {
     pub(super) fn words(self) -> &'static str {
         match self {
-            Self::Numbers => "numbers (float or double)",
+            Self::Numbers => "numbers",
             Self::WholeNumbers => "whole numbers",
             Self::Texts => "texts",
         }
@@ -28,6 +25,7 @@ impl Wanted {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Number,
+    Boolean,
     WholeNumber { bits: u32, signed: bool },
     Text,
     Other,
@@ -42,6 +40,7 @@ impl Kind {
         }
         let width = match physical {
             Physical::FLOAT | Physical::DOUBLE => return Self::Number,
+            Physical::BOOLEAN => return Self::Boolean,
             Physical::INT32 => 32,
             Physical::INT64 => 64,
             Physical::BYTE_ARRAY if is_text(leaf) => return Self::Text,
@@ -74,7 +73,7 @@ pub(super) struct Field {
     pub(super) kind: Kind,
     /// The type in words, for errors.
     pub(super) type_name: String,
-    /// Index of the first leaf column, which is the only one of a flat column or a list of numbers.
+    /// Index of the column.
     pub(super) leaf: usize,
     /// Definition level of a list's items, null or not; 0 if the field is flat.
     pub(super) item_level: i16,
@@ -83,43 +82,22 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Returns all fields that have columns, in the order of the schema.
+    /// Returns the fields of all columns, in the order of the schema. A member of a struct, or of the
+    /// structs of a list, has the name `struct.member`.
     pub(super) fn all(schema: &SchemaDescriptor) -> Vec<Self> {
-        let mut last_root = None;
-        let field = |leaf: usize| {
-            let root = Some(schema.get_column_root_idx(leaf));
-            let is_first = std::mem::replace(&mut last_root, root) != root;
-            let member = Self::of_member(schema, leaf);
-            member.or_else(|| is_first.then(|| Self::new(schema, leaf)))
-        };
-        (0..schema.num_columns()).filter_map(field).collect()
-    }
-
-    /// Returns a member of the structs of a list, named `list.member`, or None for any other leaf.
-    fn of_member(schema: &SchemaDescriptor, leaf: usize) -> Option<Self> {
-        let root = schema.get_column_root(leaf);
-        let (item_level, members) = structs(root)?;
-        let column = schema.column(leaf);
-        let member = members.iter().find(|member| member.name() == column.name())?;
-        Some(Self {
-            name: format!("{}.{}", root.name(), column.name()),
-            kind: Kind::from_type(member),
-            type_name: format!("a list of {}", type_name(member)),
-            leaf,
-            item_level,
-            value_level: column.max_def_level(),
-        })
+        (0..schema.num_columns()).map(|leaf| Self::new(schema, leaf)).collect()
     }
 
     fn new(schema: &SchemaDescriptor, leaf: usize) -> Self {
-        let root = schema.get_column_root(leaf);
-        let (kind, type_name, item_level) = match item(root) {
-            Some((0, value)) => (Kind::from_type(value), type_name(value), 0),
-            Some((level, value)) => (Kind::from_type(value), format!("a list of {}", type_name(value)), level),
-            None => (Kind::Other, "a nested group".into(), 0),
+        let column = schema.column(leaf);
+        let Path { name, item_level, lists } = Path::new(schema, leaf);
+        let value = column.self_type();
+        let (kind, type_name) = match lists {
+            0 => (Kind::from_type(value), type_name(value)),
+            1 => (Kind::from_type(value), format!("a list of {}", type_name(value))),
+            _ => (Kind::Other, format!("a list of lists of {}", type_name(value))),
         };
-        let value_level = schema.column(leaf).max_def_level();
-        Self { name: root.name().to_owned(), kind, type_name, leaf, item_level, value_level }
+        Self { name, kind, type_name, leaf, item_level, value_level: column.max_def_level() }
     }
 
     pub(super) fn is_list(&self) -> bool {
@@ -128,49 +106,58 @@ impl Field {
 
     pub(super) fn holds(&self, wanted: Wanted) -> bool {
         match self.kind {
-            Kind::Number => wanted == Wanted::Numbers,
-            Kind::WholeNumber { .. } => wanted == Wanted::WholeNumbers,
+            // The values of floats are checked where they are read.
+            Kind::Number | Kind::WholeNumber { .. } => wanted != Wanted::Texts,
+            Kind::Boolean => wanted == Wanted::WholeNumbers,
             Kind::Text => wanted == Wanted::Texts,
             Kind::Other => false,
         }
     }
 }
 
-/// Returns the definition level of an item and the leaf of a flat column (level 0) or of a list, in
-/// any of the forms that the format's page on logical types lists. The names of the inner nodes are
-/// the writer's choice.
-fn item(root: &Type) -> Option<(i16, &Type)> {
-    let root_repeats = repetition(root) == Repetition::REPEATED;
-    if root.is_primitive() {
-        return Some((i16::from(root_repeats), root));
-    }
-    let [repeated] = root.get_fields() else { return None };
-    if root_repeats || !is_annotated_list(root) || repetition(repeated) != Repetition::REPEATED {
-        return None;
-    }
-    let level = 1 + i16::from(repetition(root) == Repetition::OPTIONAL);
-    if repeated.is_primitive() {
-        return Some((level, repeated));
-    }
-    let [element] = repeated.get_fields() else { return None };
-    (element.is_primitive() && repetition(element) != Repetition::REPEATED).then_some((level, element))
+/// The way from the root of a schema to a column.
+struct Path {
+    /// Names of the fields, without the nodes that make a field a list: their names are the writer's
+    /// choice. (The format's page on logical types lists the forms.)
+    name: String,
+    /// Definition level of an item of the first list; 0 without a list.
+    item_level: i16,
+    lists: usize,
 }
 
-/// Returns the definition level of an item and the members of a list of structs of values, in the
-/// form of three levels.
-fn structs(root: &Type) -> Option<(i16, &[Arc<Type>])> {
-    if root.is_primitive() || !is_annotated_list(root) {
-        return None;
+impl Path {
+    fn new(schema: &SchemaDescriptor, leaf: usize) -> Self {
+        let column = schema.column(leaf);
+        let (mut names, mut level, mut path) = (Vec::new(), 0, Self { name: String::new(), item_level: 0, lists: 0 });
+        let mut parent = schema.root_schema();
+        // Nodes below a list that have no name of their own.
+        let mut unnamed = 0;
+        for part in column.path().parts() {
+            let Some(node) = parent.get_fields().iter().find(|node| node.name() == part) else { break };
+            level += i16::from(repetition(node) != Repetition::REQUIRED);
+            if repetition(node) == Repetition::REPEATED {
+                path.lists += 1;
+                if path.lists == 1 {
+                    path.item_level = level;
+                }
+            }
+            if unnamed == 0 {
+                names.push(part.as_str());
+            }
+            unnamed = match node.is_primitive() {
+                true => 0,
+                // The repeated node, and its only child: the element.
+                false if is_annotated_list(node) => 2,
+                false if unnamed == 2 && node.get_fields().len() == 1 => 1,
+                false => 0,
+            };
+            if node.is_primitive() {
+                break;
+            }
+            parent = node;
+        }
+        Self { name: names.join("."), ..path }
     }
-    let [repeated] = root.get_fields() else { return None };
-    if repeated.is_primitive() || repetition(repeated) != Repetition::REPEATED {
-        return None;
-    }
-    let [element] = repeated.get_fields() else { return None };
-    let is_value = |member: &Arc<Type>| member.is_primitive() && repetition(member) != Repetition::REPEATED;
-    let is_struct = !element.is_primitive() && element.get_fields().iter().all(is_value);
-    let level = 1 + i16::from(repetition(root) == Repetition::OPTIONAL);
-    is_struct.then(|| (level, element.get_fields()))
 }
 
 /// Returns whether a leaf of bytes holds text.

@@ -73,7 +73,10 @@ pub(crate) struct ParquetFile {
 impl ParquetFile {
     fn open(path: &Path) -> Result<Self> {
         let mut table = Table::open(path)?;
-        let schema = Schema::new(table.names()).map_err(|fault| table.error(0, None, fault.message(table.names())))?;
+        let names: Vec<String> = table.names().map(str::to_owned).collect();
+        let schema = Schema::with_records(&names);
+        let (schema, paths) = schema.map_err(|fault| table.error(0, None, fault.message(table.names())))?;
+        table.rename(&paths);
         let numbers = schema.position.into_iter().map(|name| (name, Wanted::Numbers));
         let layers = schema.layer_columns().iter().map(|&name| (name, Wanted::WholeNumbers));
         let lists = table.all_lists(numbers.chain(layers))?;

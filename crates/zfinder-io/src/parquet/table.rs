@@ -1,6 +1,6 @@
 //! Presents a Parquet file as a table: its fields, and batches of rows of selected columns.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -92,6 +92,15 @@ impl Table {
     /// Returns the names of all fields.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> + Clone {
         self.fields.iter().map(|field| field.name.as_str())
+    }
+
+    /// Gives columns other names: see [`Schema::with_records`](crate::schema::Schema::with_records).
+    /// A column that loses its name to another one has none.
+    pub(super) fn rename(&mut self, paths: &HashMap<String, String>) {
+        for field in &mut self.fields {
+            let name = paths.iter().find(|(_, path)| **path == field.name).map(|(name, _)| name.clone());
+            field.name = name.unwrap_or_default();
+        }
     }
 
     fn field(&self, name: &str) -> Option<&Field> {

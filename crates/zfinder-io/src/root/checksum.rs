@@ -25,6 +25,9 @@ const KEYS: [(usize, usize); 2] = [(26, 4), (34, 8)];
 const LARGE_KEY: u64 = 1000;
 const BLOCK_HEADER: usize = 9;
 const XXH64: usize = 8;
+/// What to do about a compression that oxyroot does not know.
+const REWRITE: &str = "trees compressed with zlib, LZ4 or LZMA are read, and RNTuples of any compression: write the tree \
+                       again (`hadd -f101 new.root old.root`)";
 /// Number of bytes that are searched at once.
 const WINDOW: usize = 1 << 20;
 
@@ -72,12 +75,11 @@ fn record(mut file: impl Read + Seek, key: &[u8], at: u64, place: usize) -> io::
     file.seek(SeekFrom::Start(at + own))?;
     let mut payload = Vec::new();
     file.take(size - own).read_to_end(&mut payload)?;
-    blocks(&payload)
-        .map_err(|what| io::Error::other(format!("this ROOT file is damaged: the record at byte {at} {what}")))
+    blocks(&payload).map_err(|what| io::Error::other(format!("the record of the tree at byte {at} {what}")))
 }
 
-/// Verifies the compressed blocks of a payload, up to the first block of another method: oxyroot
-/// refuses these.
+/// Verifies the compressed blocks of a payload. A block of a method that oxyroot does not know is an
+/// error.
 fn blocks(mut payload: &[u8]) -> Result<(), String> {
     while let Some((header, rest)) = payload.split_first_chunk::<BLOCK_HEADER>() {
         let small = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], 0]) as usize;
@@ -93,7 +95,8 @@ fn blocks(mut payload: &[u8]) -> Result<(), String> {
             }
             b"ZL" => io::copy(&mut ZlibDecoder::new(data), &mut io::sink()),
             b"XZ" => io::copy(&mut XzDecoder::new(data), &mut io::sink()),
-            _ => return Ok(()),
+            b"ZS" => return Err(format!("is compressed with zstd; {REWRITE}")),
+            other => return Err(format!("is compressed with method `{}`; {REWRITE}", other.escape_ascii())),
         };
         match found {
             Ok(length) if length == whole as u64 => payload = &rest[size..],

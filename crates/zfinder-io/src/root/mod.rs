@@ -1,8 +1,12 @@
-//! ROOT files: reads spacepoints and truth from a TTree, and writes spacepoints to one. Requires
-//! the feature `root`.
+//! ROOT files: reads spacepoints and truth from a TTree or an RNTuple, and writes spacepoints to a
+//! TTree. Requires the feature `root`.
 
 #[cfg(feature = "root")]
 mod checksum;
+#[cfg(feature = "root")]
+mod ntuple;
+#[cfg(feature = "root")]
+mod objects;
 #[cfg(feature = "root")]
 mod read;
 #[cfg(feature = "root")]
@@ -14,6 +18,8 @@ mod write;
 
 use std::path::Path;
 
+#[cfg(feature = "root")]
+use objects::Entries;
 use zfinder::{Detector, RoiId};
 
 use super::event::{Addressing, EventReader, ReadOptions};
@@ -26,11 +32,23 @@ pub use write::RootSpacepoints;
 /// Opens a file of spacepoints.
 ///
 /// # Errors
-/// A file that is not ROOT, and one without a tree that has the branches of spacepoints.
+/// A file that is not ROOT, and one without a TTree or RNTuple of spacepoints.
 pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> Result<Box<dyn EventReader>> {
     #[cfg(feature = "root")]
-    let opened = read::RootTree::open(path, options.max_spacepoints, options.tree.as_deref())
-        .map(|tree| Box::new(super::columns::ColumnReader::new(tree, detector, options)) as _);
+    let opened = {
+        use super::columns::ColumnReader;
+        let most = options.max_spacepoints;
+        match objects::find_spacepoints(path, options.tree.as_deref())? {
+            Entries::Tree(name) => {
+                let tree = read::RootTree::open(path, most, &name)?;
+                Ok(Box::new(ColumnReader::new(tree, detector, options)) as _)
+            }
+            Entries::NTuple(name) => {
+                let ntuple = ntuple::NTupleFile::open(path, &name, most)?;
+                Ok(Box::new(ColumnReader::new(ntuple, detector, options)) as _)
+            }
+        }
+    };
     #[cfg(not(feature = "root"))]
     let opened = {
         let _ = (detector, options);
@@ -45,8 +63,13 @@ pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> R
 /// As [`open`].
 pub(super) fn addressing(path: &Path, tree: Option<&str>) -> Result<Addressing> {
     #[cfg(feature = "root")]
-    let addressing =
-        read::RootTree::open(path, usize::MAX, tree).map(|tree| super::columns::Chunks::schema(&tree).addressing());
+    let addressing = {
+        use super::columns::Chunks;
+        Ok(match objects::find_spacepoints(path, tree)? {
+            Entries::Tree(name) => read::RootTree::open(path, usize::MAX, &name)?.schema().addressing(),
+            Entries::NTuple(name) => ntuple::NTupleFile::open(path, &name, usize::MAX)?.schema().addressing(),
+        })
+    };
     #[cfg(not(feature = "root"))]
     let addressing = {
         let _ = tree;
@@ -58,7 +81,7 @@ pub(super) fn addressing(path: &Path, tree: Option<&str>) -> Result<Addressing> 
 /// Returns whether any tree of a file has the branches of spacepoints.
 pub(super) fn has_spacepoints(path: &Path) -> bool {
     #[cfg(feature = "root")]
-    return read::has_spacepoints(path);
+    return objects::has_spacepoints(path);
     #[cfg(not(feature = "root"))]
     return {
         let _ = path;
@@ -66,13 +89,16 @@ pub(super) fn has_spacepoints(path: &Path) -> bool {
     };
 }
 
-/// Calls `visit` with event and RoI of each entry.
+/// Calls `visit` with event and RoI of each entry, and with whether the entry is a whole RoI.
 ///
 /// # Errors
 /// As [`open`].
-pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(RoiId)) -> Result<()> {
+pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
     #[cfg(feature = "root")]
-    let visited = read::visit_ids(path, tree, visit);
+    let visited = match objects::find_spacepoints(path, tree)? {
+        Entries::Tree(name) => read::visit_ids(path, &name, visit),
+        Entries::NTuple(name) => ntuple::visit_ids(path, &name, visit),
+    };
     #[cfg(not(feature = "root"))]
     let visited = {
         let _ = (tree, visit);
@@ -88,7 +114,11 @@ pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(R
 /// As [`open`], and a z that is not finite.
 pub(super) fn read_truth(path: &Path, tree: Option<&str>) -> Result<Option<EventVertices>> {
     #[cfg(feature = "root")]
-    let truth = truth::truth(path, tree);
+    let truth = match objects::find_truth(path, tree)? {
+        Some(Entries::Tree(name)) => truth::truth(path, &name),
+        Some(Entries::NTuple(name)) => ntuple::truth(path, &name),
+        None => Ok(None),
+    };
     #[cfg(not(feature = "root"))]
     let truth = {
         let _ = tree;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use oxyroot::{Named, ReaderTree, RootFile};
+use oxyroot::{ReaderTree, RootFile};
 
 use super::checksum;
 use super::tree::{Column, Layout, damaged, kind};
@@ -12,8 +12,8 @@ use crate::columns::{BadRow, Chunk, Chunks, RoiRun};
 use crate::error::{Error, Result};
 use crate::event::too_many;
 use crate::guard::quietly;
-use crate::schema::{Schema, SchemaFault, WANTED};
-use crate::source::failed;
+use crate::schema::{Schema, SchemaFault};
+use crate::source::{event_of_name, failed};
 use column_names::quoted;
 use zfinder::RoiId;
 
@@ -40,8 +40,15 @@ impl From<String> for Fault {
 pub(super) struct RootTree {
     path: PathBuf,
     tree: String,
-    schema: Schema,
+    layout: TreeLayout,
     chunks: Receiver<Result<TreeChunk, Fault>>,
+}
+
+/// The branches that are read, and whether an entry is a list of spacepoints or one of them.
+#[derive(Clone)]
+pub(super) struct TreeLayout {
+    schema: Schema,
+    lists: bool,
 }
 
 /// Whole entries, and the faults of the entries that [`Chunk::bad_rows`] stands for.
@@ -59,16 +66,15 @@ struct EntryFault {
 }
 
 impl RootTree {
-    /// Opens a file, and its tree of this name or else the only one with spacepoints. An entry with
-    /// more spacepoints than `most` is an error.
-    pub(super) fn open(path: &Path, most: usize, tree: Option<&str>) -> Result<Self> {
+    /// Opens the tree of this name. An entry with more spacepoints than `most` is an error.
+    pub(super) fn open(path: &Path, most: usize, tree: &str) -> Result<Self> {
         // Opening the file here gives the system's error instead of oxyroot's.
         std::fs::File::open(path).map_err(|source| failed(path, source))?;
         let (found, head) = sync_channel(1);
         let (to, chunks) = sync_channel(WAITING);
-        let (file, tree) = (path.to_owned(), tree.map(str::to_owned));
+        let (file, name) = (path.to_owned(), tree.to_owned());
         let work = move || {
-            let fault = match quietly(|| read(&file, most, tree.as_deref(), &found, &to)) {
+            let fault = match quietly(|| read(&file, most, &name, &found, &to)) {
                 Ok(Ok(())) => return,
                 Ok(Err(fault)) => fault,
                 Err(panic) => Fault::from(damaged(&panic)),
@@ -81,28 +87,28 @@ impl RootTree {
         thread::Builder::new().name("zfinder root".into()).spawn(work).map_err(zfinder::Error::Thread)?;
         let refuse = |message| Err(Error::Input { path: path.to_owned(), row: 0, column: None, message });
         match head.recv() {
-            Ok(Ok((tree, schema))) => Ok(Self { path: path.to_owned(), tree, schema, chunks }),
+            Ok(Ok(layout)) => Ok(Self { path: path.to_owned(), tree: tree.to_owned(), layout, chunks }),
             Ok(Err(message)) => refuse(message),
             Err(_) => refuse(damaged("no tree was read")),
         }
     }
 }
 
-/// Sends the tree's name and its schema, then its chunks.
+/// Sends the tree's layout, then its chunks.
 fn read(
     path: &Path,
     most: usize,
-    tree: Option<&str>,
-    found: &SyncSender<Result<(String, Schema), String>>,
+    tree: &str,
+    found: &SyncSender<Result<TreeLayout, String>>,
     to: &SyncSender<Result<TreeChunk, Fault>>,
 ) -> Result<(), Fault> {
-    let mut file = open(path)?;
-    let (name, tree, schema) = spacepoints(&mut file, tree)?;
-    if found.send(Ok((name, schema.clone()))).is_err() {
+    let tree = get_tree(path, tree)?;
+    let layout = layout(&tree)?;
+    if found.send(Ok(layout.clone())).is_err() {
         return Ok(());
     }
     checksum::verify(path)?;
-    let mut columns = Columns::open(&tree, &schema)?;
+    let mut columns = Columns::open(&tree, layout, event_of_name(path))?;
     let mut entry = 0;
     loop {
         let mut entries = TreeChunk::default();
@@ -137,84 +143,12 @@ pub(super) fn open(path: &Path) -> Result<RootFile, String> {
     RootFile::open(path).map_err(|error| format!("this is no ROOT file, or a damaged one ({error})"))
 }
 
-/// Returns the names of the keys of a class, each once.
-fn names_of(file: &RootFile, is_wanted: fn(&str) -> bool) -> Vec<String> {
-    let keys = file.keys();
-    let mut names: Vec<String> = Vec::new();
-    // A key that was written again has the same name.
-    for key in keys.iter().filter(|key| is_wanted(key.class_name())) {
-        if !names.iter().any(|name| name == key.name()) {
-            names.push(key.name().to_owned());
-        }
-    }
-    names
+pub(super) fn get_tree(path: &Path, name: &str) -> Result<ReaderTree, String> {
+    open(path)?.get_tree(name).map_err(|error| format!("cannot be read ({error})"))
 }
 
-/// Returns the names of the tuples of a file, which cannot be read.
-fn tuples(file: &RootFile) -> Vec<String> {
-    names_of(file, |class| class.contains("RNTuple"))
-}
-
-/// Returns the trees of a file, or the reason why it has none.
-pub(super) fn trees(file: &mut RootFile) -> Result<Vec<(String, ReaderTree)>, String> {
-    let trees = names_of(file, |class| class == "TTree");
-    if let ([], [name, ..]) = (trees.as_slice(), tuples(file).as_slice()) {
-        return Err(format!(
-            "`{name}` is an RNTuple, which cannot be read here: write it as a TTree (uproot: `file.mktree`) or as \
-             Parquet (pyarrow: `parquet.write_table`)"
-        ));
-    }
-    if trees.is_empty() {
-        let there = file.keys().iter().map(|key| format!("{} `{}`", key.class_name(), key.name())).collect::<Vec<_>>();
-        let there = if there.is_empty() { "nothing".into() } else { there.join(", ") };
-        return Err(format!("there is no TTree; at the top of the file there is {there}"));
-    }
-    let tree = |name: String| match file.get_tree(&name) {
-        Ok(tree) => Ok((name, tree)),
-        Err(error) => Err(format!("tree `{name}` cannot be read ({error})")),
-    };
-    trees.into_iter().map(tree).collect()
-}
-
-/// Returns the tree of this name, or else the only tree that has the branches of spacepoints.
-fn spacepoints(file: &mut RootFile, wanted: Option<&str>) -> Result<(String, ReaderTree, Schema), String> {
-    let (all, tuples) = (trees(file)?, tuples(file));
-    let names: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
-    let (mut reasons, mut fitting) = (Vec::new(), Vec::new());
-    for (name, tree) in all.into_iter().filter(|(name, _)| wanted.is_none_or(|wanted| wanted == name)) {
-        match schema(&tree) {
-            Ok(schema) => fitting.push((name, tree, schema)),
-            Err(reason) => reasons.push(format!("tree `{name}` {reason}")),
-        }
-    }
-    if let Some(wanted) = wanted.filter(|_| reasons.is_empty() && fitting.is_empty()) {
-        let names = quoted(names.iter().map(String::as_str));
-        return Err(format!("there is no tree `{wanted}`; at the top of the file there are the trees {names}"));
-    }
-    let may_fit = if wanted.is_none() { fitting.len() + tuples.len() } else { 1 };
-    match fitting.pop() {
-        Some(only) if may_fit == 1 => Ok(only),
-        Some(last) => {
-            let trees = fitting.iter().map(|(name, ..)| name).chain([&last.0]).map(|name| format!("tree `{name}`"));
-            let tuples = tuples.iter().map(|name| format!("RNTuple `{name}`, which cannot be read here"));
-            let names = trees.chain(tuples).collect::<Vec<_>>().join(" and ");
-            Err(format!(
-                "the file holds several sets of spacepoints: {names}; name the tree that is to be read (--tree)"
-            ))
-        }
-        None => {
-            Err(format!("{}; wanted, as jagged arrays or std::vector, but for the ids: {WANTED}", reasons.join("; ")))
-        }
-    }
-}
-
-/// Returns whether any tree of a file has the branches of spacepoints.
-pub(super) fn has_spacepoints(path: &Path) -> bool {
-    let trees = quietly(|| trees(&mut open(path)?));
-    trees.is_ok_and(|trees| trees.is_ok_and(|trees| trees.iter().any(|(_, tree)| schema(tree).is_ok())))
-}
-
-fn schema(tree: &ReaderTree) -> Result<Schema, String> {
+/// Returns the branches of spacepoints, or the reason why a tree has none.
+pub(super) fn layout(tree: &ReaderTree) -> Result<TreeLayout, String> {
     let names: Vec<&str> = tree.branches().map(oxyroot::Branch::name).collect();
     let schema = Schema::new(names.iter().copied()).map_err(|fault| match fault {
         SchemaFault::Missing(missing) => {
@@ -222,44 +156,50 @@ fn schema(tree: &ReaderTree) -> Result<Schema, String> {
         }
         SchemaFault::Refused(reason) => format!("is refused: {reason}"),
     })?;
-    // Layers may be whole numbers of any type.
-    let check = |names: &[&str], jagged: bool, whole: Option<bool>| {
+    let find = |name: &str| {
+        let branch = tree.branch(name).ok_or_else(|| format!("lacks `{name}`"))?;
+        Ok::<_, String>((branch, kind(branch)))
+    };
+    let lists = find(schema.position[0])?.1.is_some_and(|(layout, _)| layout != Layout::Scalar);
+    let check = |names: &[&str], lists: bool| {
         for name in names {
-            let branch = tree.branch(name).ok_or_else(|| format!("lacks `{name}`"))?;
-            let right = kind(branch).is_some_and(|(layout, element)| {
-                (layout != Layout::Scalar) == jagged && whole.is_none_or(|whole| element.is_whole() == whole)
-            });
-            if !right {
-                let numbers = if whole == Some(false) { "numbers (float or double)" } else { "whole numbers" };
-                let wanted = if jagged { format!("jagged {numbers}") } else { numbers.to_owned() };
+            let (branch, kind) = find(name)?;
+            if kind.is_none_or(|(layout, _)| (layout != Layout::Scalar) != lists) {
+                let wanted = if lists { "jagged numbers" } else { "numbers" };
                 return Err(format!("has branch `{name}` of type {}; {wanted} are expected", branch.item_type_name()));
             }
         }
         Ok(())
     };
-    check(&schema.position, true, Some(false))?;
-    check(schema.layer_columns(), true, None)?;
-    check(&schema.ids().collect::<Vec<_>>(), false, Some(true))?;
-    if schema.event.is_none() {
+    check(&schema.position, lists)?;
+    check(schema.layer_columns(), lists)?;
+    check(&schema.ids().collect::<Vec<_>>(), false)?;
+    if lists && schema.event.is_none() {
         return Err("lacks `event_id` (or `event`), the number of each entry's event".into());
     }
-    Ok(schema)
+    Ok(TreeLayout { schema, lists })
 }
 
 /// The branches that are read.
 struct Columns<'a> {
-    event: Column<'a>,
+    lists: bool,
+    /// None: all entries are of the event in the file's name.
+    event: Option<Column<'a>>,
+    event_of_file: u64,
     roi: Option<Column<'a>>,
     position: [Column<'a>; 3],
     layers: Vec<Column<'a>>,
 }
 
 impl<'a> Columns<'a> {
-    fn open(tree: &'a ReaderTree, schema: &Schema) -> Result<Self, String> {
+    fn open(tree: &'a ReaderTree, layout: TreeLayout, event_of_file: u64) -> Result<Self, String> {
+        let TreeLayout { schema, lists } = layout;
         let column = |name: &str| Column::open(tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
         let [x, y, z] = schema.position;
         Ok(Self {
-            event: column(schema.event.as_deref().unwrap_or("event_id"))?,
+            lists,
+            event: schema.event.as_deref().map(column).transpose()?,
+            event_of_file,
             roi: schema.roi.map(column).transpose()?,
             position: [column(x)?, column(y)?, column(z)?],
             layers: schema.layer_columns().iter().map(|name| column(name)).collect::<Result<_, _>>()?,
@@ -271,24 +211,20 @@ impl<'a> Columns<'a> {
     fn fill(&mut self, to: &mut TreeChunk, entry: &mut u64, most: usize) -> Result<(), Fault> {
         let TreeChunk { chunk, faults } = to;
         while chunk.position[0].len() < CHUNK && chunk.runs.len() + faults.len() < CHUNK {
-            let Some(event_id) = self.event.bytes(*entry)? else { break };
-            let roi_id = match &mut self.roi {
-                Some(roi) => Some(roi.needed_bytes(*entry)?),
-                None => None,
-            };
-            let mut position = [const { Vec::new() }; 3];
-            for (column, bytes) in self.position.iter_mut().zip(&mut position) {
-                *bytes = column.needed_bytes(*entry)?;
-            }
+            let [x, y, z] = &mut self.position;
+            let Some(x) = x.bytes(*entry)? else { break };
+            let position = [x, y.needed_bytes(*entry)?, z.needed_bytes(*entry)?];
+            let event_id = self.event.as_mut().map(|event| event.needed_bytes(*entry)).transpose()?;
+            let roi_id = self.roi.as_mut().map(|roi| roi.needed_bytes(*entry)).transpose()?;
             let layers = self.layers.iter_mut().map(|column| column.needed_bytes(*entry));
             let layers: Vec<Vec<u8>> = layers.collect::<Result<_, _>>()?;
             // Only errors of this entry from here on.
-            let ids = self.event.whole_number(*entry, &event_id).and_then(|event_id| {
-                let roi_id = self.roi.as_ref().zip(roi_id.as_ref());
-                let roi_id = roi_id.map_or(Ok(0), |(roi, bytes)| roi.whole_number(*entry, bytes))?;
-                Ok((event_id, roi_id))
-            });
-            let (event_id, roi_id) = match ids {
+            let id = |column: &Option<Column<'_>>, bytes: &Option<Vec<u8>>, otherwise| match (column, bytes) {
+                (Some(column), Some(bytes)) => column.whole_number(*entry, bytes),
+                _ => Ok(otherwise),
+            };
+            let event_id = id(&self.event, &event_id, self.event_of_file);
+            let (event_id, roi_id) = match event_id.and_then(|event_id| Ok((event_id, id(&self.roi, &roi_id, 0)?))) {
                 Ok(ids) => ids,
                 Err(fault) => {
                     faults.push(EntryFault { run: chunk.runs.len(), at: None, fault });
@@ -302,8 +238,15 @@ impl<'a> Columns<'a> {
             }
             let at = chunk.position[0].len();
             let appended = self.append(*entry, spacepoints, &position, &layers, chunk);
-            let run = RoiRun { event_id, roi_id, spacepoints, row: *entry, follows_lost_row: false };
-            chunk.runs.push(if appended.is_ok() { run } else { RoiRun { spacepoints: 1, ..run } });
+            let spacepoints = if appended.is_ok() { spacepoints } else { 1 };
+            // A lost entry ends a run, so that it is known which runs are next to it.
+            let after_lost = faults.last().is_some_and(|fault| fault.run == chunk.runs.len());
+            match chunk.runs.last_mut() {
+                Some(run) if !self.lists && !after_lost && (run.event_id, run.roi_id) == (event_id, roi_id) => {
+                    run.spacepoints += spacepoints;
+                }
+                _ => chunk.runs.push(RoiRun { event_id, roi_id, spacepoints, row: *entry, follows_lost_row: false }),
+            }
             if let Err(fault) = appended {
                 chunk.put_placeholder(at, self.layers.len());
                 faults.push(EntryFault { run: chunk.runs.len() - 1, at: Some(at), fault });
@@ -379,11 +322,11 @@ impl RootTree {
 
 impl Chunks for RootTree {
     fn schema(&self) -> &Schema {
-        &self.schema
+        &self.layout.schema
     }
 
     fn whole_rois(&self) -> bool {
-        true
+        self.layout.lists
     }
 
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
@@ -400,7 +343,8 @@ impl Chunks for RootTree {
 
     fn error(&self, at: Option<(&RoiRun, Option<usize>)>, column: Option<&str>, message: String) -> Error {
         let (entry, message) = match at {
-            Some((run, Some(value))) => (Some(run.row), format!("value {value}: {message}")),
+            Some((run, Some(value))) if self.layout.lists => (Some(run.row), format!("value {value}: {message}")),
+            Some((run, Some(value))) => (Some(run.row + value as u64), message),
             Some((run, None)) => (Some(run.row), message),
             None => (None, message),
         };
@@ -414,27 +358,37 @@ impl Chunks for RootTree {
     }
 }
 
-/// Calls `visit` with event and RoI of each entry whose ids can be read.
+/// Calls `visit` with event and RoI of each entry whose ids can be read, and with whether the entry
+/// is a whole RoI.
 ///
 /// # Errors
 /// A file that cannot be read.
-pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(RoiId)) -> Result<()> {
+pub(super) fn visit_ids(path: &Path, tree: &str, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
+    let event_of_file = event_of_name(path);
     let read = quietly(|| {
-        let (_, tree, schema) = spacepoints(&mut open(path)?, tree)?;
+        let tree = get_tree(path, tree)?;
+        let TreeLayout { schema, lists } = layout(&tree)?;
         let column = |name: &str| Column::open(&tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
-        let mut event = column(schema.event.as_deref().unwrap_or("event_id"))?;
+        let mut event = schema.event.as_deref().map(column).transpose()?;
         let mut roi = schema.roi.map(column).transpose()?;
-        let mut entry = 0;
-        while let Some(bytes) = event.bytes(entry)? {
-            let event_id = event.whole_number(entry, &bytes);
-            let roi_id = match &mut roi {
-                Some(roi) => roi.needed_bytes(entry).and_then(|bytes| roi.whole_number(entry, &bytes)),
-                None => Ok(0),
-            };
-            if let (Ok(event_id), Ok(roi_id)) = (event_id, roi_id) {
-                visit(RoiId { event_id, roi_id });
+        if event.is_none() && roi.is_none() {
+            visit(RoiId { event_id: event_of_file, roi_id: 0 }, lists);
+            return Ok(());
+        }
+        for entry in 0.. {
+            let mut ids = [event_of_file, 0];
+            let mut is_lost = false;
+            for (id, column) in ids.iter_mut().zip([&mut event, &mut roi]) {
+                let Some(column) = column else { continue };
+                let Some(bytes) = column.bytes(entry)? else { return Ok(()) };
+                match column.whole_number(entry, &bytes) {
+                    Ok(number) => *id = number,
+                    Err(_) => is_lost = true,
+                }
             }
-            entry += 1;
+            if !is_lost {
+                visit(RoiId { event_id: ids[0], roi_id: ids[1] }, lists);
+            }
         }
         Ok::<_, Fault>(())
     });

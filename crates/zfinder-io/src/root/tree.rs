@@ -8,6 +8,7 @@ use std::rc::Rc;
 use oxyroot::{Branch, RBuffer, ReaderTree};
 
 use crate::guard::quietly;
+use crate::whole::{whole_of_float, whole_of_integer};
 
 /// Returns the message for a panic of oxyroot.
 pub(super) fn damaged(panic: &str) -> String {
@@ -47,16 +48,12 @@ impl Element {
             "int16_t" | "short" | "Short_t" => Self::Signed(2),
             "int32_t" | "int" | "Int_t" => Self::Signed(4),
             "int64_t" | "long" | "long long" | "Long64_t" => Self::Signed(8),
-            "uint8_t" | "unsigned char" | "UChar_t" => Self::Unsigned(1),
+            "uint8_t" | "unsigned char" | "UChar_t" | "bool" | "Bool_t" => Self::Unsigned(1),
             "uint16_t" | "unsigned short" | "UShort_t" => Self::Unsigned(2),
             "uint32_t" | "unsigned int" | "unsigned" | "UInt_t" => Self::Unsigned(4),
             "uint64_t" | "unsigned long" | "unsigned long long" | "ULong64_t" => Self::Unsigned(8),
             _ => return None,
         })
-    }
-
-    pub(super) fn is_whole(self) -> bool {
-        matches!(self, Self::Signed(_) | Self::Unsigned(_))
     }
 
     pub(super) fn size(self) -> usize {
@@ -71,7 +68,15 @@ impl Element {
     pub(super) fn append_numbers(self, bytes: &[u8], to: &mut Vec<f64>) {
         match self {
             Self::F32 => to.extend(bytes.as_chunks().0.iter().map(|&value| f64::from(f32::from_be_bytes(value)))),
-            _ => to.extend(bytes.as_chunks().0.iter().map(|&value| f64::from_be_bytes(value))),
+            Self::Signed(size) | Self::Unsigned(size) => {
+                let is_signed = matches!(self, Self::Signed(_));
+                to.extend(bytes.chunks_exact(size).map(|value| {
+                    let bits = value.iter().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
+                    let unused = 64 - 8 * size;
+                    if is_signed { ((bits << unused).cast_signed() >> unused) as f64 } else { bits as f64 }
+                }));
+            }
+            Self::F64 => to.extend(bytes.as_chunks().0.iter().map(|&value| f64::from_be_bytes(value))),
         }
     }
 
@@ -92,7 +97,7 @@ impl Element {
             return Ok(());
         }
         match to[first..].iter().position(|value| value.cast_signed() < 0) {
-            Some(at) => Err((at, format!("{} is not a whole number from 0", to[first + at].cast_signed()))),
+            Some(at) => whole_of_integer(to[first + at].cast_signed()).map(drop).map_err(|reason| (at, reason)),
             None => Ok(()),
         }
     }
@@ -105,10 +110,7 @@ impl Element {
         let mut numbers = Vec::new();
         self.append_numbers(bytes, &mut numbers);
         for (at, number) in numbers.into_iter().enumerate() {
-            if !(0.0..1e15).contains(&number) || number.fract() != 0.0 {
-                return Err((at, format!("{number} is not a whole number from 0")));
-            }
-            to.push(number as u64);
+            to.push(whole_of_float(number).map_err(|reason| (at, reason))?);
         }
         Ok(())
     }

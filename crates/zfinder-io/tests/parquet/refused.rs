@@ -50,8 +50,8 @@ fn what_cannot_be_is_refused_with_its_place() {
     refused(with("layer", ids(&[0, 99, 1])), &["row 2", "column layer", "layer 99", "generic"]);
     refused(with("layer", ids(&[0, -1, 1])), &["row 2", "column layer", "-1 is not a whole number"]);
     refused(with("event_id", ids(&[1, 1, -2])), &["row 3", "column event_id", "-2"]);
-    refused(with("layer", f64s(&[0.0, 1.0, 2.0])), &["column layer", "whole numbers"]);
-    refused(with("event_id", f64s(&[0.0, 1.0, 2.0])), &["column event_id", "whole number"]);
+    refused(with("layer", f64s(&[0.0, 1.5, 2.0])), &["row 2", "column layer", "1.5 is not a whole number"]);
+    refused(with("event_id", f64s(&[0.0, 1.0, f64::NAN])), &["row 3", "column event_id", "NaN is not a whole number"]);
     refused(with("x", Column::flat(&["1", "2", "3"])), &["column x", "Utf8", "numbers"]);
     refused(without("layer"), &["missing column `layer`", "`event_id`", "volume_id,layer_id"]);
     refused(without("y"), &["missing column `y`"]);
