@@ -44,8 +44,6 @@ fn unsupported<T>(message: &str) -> Answer<T> {
     Err(Refusal::new(Reason::Unsupported, message).into())
 }
 
-const NO_CONTROL: &str =
-    "models are loaded at the start of the server; put files into --model-folder and start it again";
 const NO_CUDA: &str = "memory of CUDA is not offered; send tensors in raw_input_contents or system shared memory";
 
 #[async_trait::async_trait]
@@ -162,14 +160,14 @@ impl GrpcInferenceService for Grpc {
         &self,
         _: Request<proto::RepositoryModelLoadRequest>,
     ) -> Answer<proto::RepositoryModelLoadResponse> {
-        unsupported(NO_CONTROL)
+        unsupported(service::NO_CONTROL)
     }
 
     async fn repository_model_unload(
         &self,
         _: Request<proto::RepositoryModelUnloadRequest>,
     ) -> Answer<proto::RepositoryModelUnloadResponse> {
-        unsupported(NO_CONTROL)
+        unsupported(service::NO_CONTROL)
     }
 
     async fn system_shared_memory_status(

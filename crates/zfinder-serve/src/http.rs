@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::body::Body as _;
+use hyper::header::{ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use tonic::Status;
 
 use crate::json;
 use crate::metrics;
+use crate::path;
 use crate::queue::ClientId;
 use crate::received::Received;
 use crate::refusal::{Reason, Refusal};
@@ -26,90 +28,122 @@ const HEADER_LENGTH: HeaderName = HeaderName::from_static("inference-header-cont
 pub(crate) type Body = Full<Bytes>;
 
 /// Answers a request of the protocol.
-pub(crate) async fn answer(service: Arc<Service>, most_bytes: usize, request: Request<Received>) -> Response<Body> {
-    let path = request.uri().path().to_owned();
-    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
-    let (model, version, call) = match segments[..] {
-        ["v2", "systemsharedmemory", ref call @ ..] => {
-            return shared_memory(&service, call, request).await.unwrap_or_else(|refusal| refuse(&refusal));
-        }
-        ["v2", "models", "stats"] => ("", "", &["stats"][..]),
-        ["v2", "models", model, "versions", version, ref call @ ..] => (model, version, call),
-        ["v2", "models", model, ref call @ ..] => (model, "", call),
-        _ => return of_server(&service, request.method(), &segments),
-    };
-    let wanted = if call == ["infer"] { Method::POST } else { Method::GET };
-    if request.method() != wanted {
-        return wrong_method(&wanted);
-    }
-    let answered = match call {
-        ["infer"] => return infer(&service, model, version, most_bytes, request).await,
-        [] => service.find(model, version).map(|served| metadata(&service, served)),
-        ["config"] => service.find(model, version).map(|served| config(&service, served)),
-        ["stats"] => service.select(model, version).map(|models| {
-            let stats: Vec<Value> = models.into_iter().map(|model| statistics(&service, model)).collect();
-            json!({ "model_stats": stats })
-        }),
-        ["ready"] => {
-            let is_ready = service.find(model, version).is_ok() && service.is_ready();
-            return health(is_ready);
-        }
-        _ => Err(unknown(&path)),
-    };
-    match answered {
-        Ok(value) => respond(StatusCode::OK, &value),
-        Err(refusal) => refuse(&refusal),
-    }
+pub(crate) async fn answer(service: Arc<Service>, most_bytes: usize, mut request: Request<Received>) -> Response<Body> {
+    let is_head = replace_head(&mut request);
+    let response = route(&service, most_bytes, request).await.unwrap_or_else(|refusal| refuse(&refusal));
+    if is_head { without_body(response) } else { response }
 }
 
 /// Answers a request for metrics.
-pub(crate) fn answer_metrics(service: &Service, request: &Request<Received>) -> Response<Body> {
-    if request.uri().path() != "/metrics" {
-        return refuse(&unknown(request.uri().path()));
+pub(crate) fn answer_metrics(service: &Service, mut request: Request<Received>) -> Response<Body> {
+    let is_head = replace_head(&mut request);
+    let response = if request.uri().path() != "/metrics" {
+        refuse(&unknown(&request))
+    } else if request.method() != Method::GET {
+        wrong_method(&request, &Method::GET)
+    } else {
+        let mut response = Response::new(Body::from(metrics::render(service)));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::CONTENT_TYPE));
+        response
+    };
+    if is_head { without_body(response) } else { response }
+}
+
+/// Replaces the method HEAD by GET. Returns whether the method was HEAD.
+fn replace_head(request: &mut Request<Received>) -> bool {
+    let is_head = request.method() == Method::HEAD;
+    if is_head {
+        *request.method_mut() = Method::GET;
     }
-    if request.method() != Method::GET {
-        return wrong_method(&Method::GET);
+    is_head
+}
+
+/// Returns the answer to HEAD from the answer to GET: its status and its headers.
+fn without_body(response: Response<Body>) -> Response<Body> {
+    let (mut head, body) = response.into_parts();
+    // hyper derives the length from the body, and this body is empty.
+    if let Some(length) = body.size_hint().exact() {
+        head.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
-    let mut response = Response::new(Body::from(metrics::render(service)));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::CONTENT_TYPE));
-    response
+    Response::from_parts(head, Body::default())
+}
+
+/// Answers a request for a model or for all models.
+async fn route(service: &Service, most_bytes: usize, request: Request<Received>) -> Result<Response<Body>, Refusal> {
+    let path = request.uri().path().to_owned();
+    let decoded = path::segments(&path)?;
+    let segments: Vec<&str> = decoded.iter().map(|segment| &**segment).collect();
+    let (model, version, call) = match segments[..] {
+        ["v2", "systemsharedmemory", ref call @ ..] => return shared_memory(service, call, request).await,
+        ["v2", "models", "stats"] => ("", "", &["stats"][..]),
+        ["v2", "models", model, "versions", version, ref call @ ..] => (model, version, call),
+        ["v2", "models", model, ref call @ ..] => (model, "", call),
+        _ => return of_server(service, &request, &segments),
+    };
+    let wanted = match call {
+        ["infer"] => Method::POST,
+        [] | ["config" | "stats" | "ready"] => Method::GET,
+        _ => return Err(unknown(&request)),
+    };
+    if request.method() != wanted {
+        return Ok(wrong_method(&request, &wanted));
+    }
+    let value = match call {
+        ["infer"] => return Ok(infer(service, model, version, most_bytes, request).await),
+        ["config"] => config(service, service.find(model, version)?),
+        ["stats"] => {
+            let models = service.select(model, version)?;
+            let stats: Vec<Value> = models.into_iter().map(|model| statistics(service, model)).collect();
+            json!({ "model_stats": stats })
+        }
+        ["ready"] => {
+            return Ok(match service.find(model, version) {
+                Ok(_) => health(service.is_ready()),
+                Err(refusal) => respond(StatusCode::SERVICE_UNAVAILABLE, &json!({ "error": refusal.message })),
+            });
+        }
+        _ => metadata(service, service.find(model, version)?),
+    };
+    Ok(respond(StatusCode::OK, &value))
 }
 
 /// Answers a request about the server.
-fn of_server(service: &Service, method: &Method, segments: &[&str]) -> Response<Body> {
-    let (wanted, response) = match segments {
-        ["v2"] => (
-            Method::GET,
-            respond(
-                StatusCode::OK,
-                &json!({
-                    "name": service::SERVER_NAME,
-                    "version": env!("CARGO_PKG_VERSION"),
-                    "extensions": service.extensions(),
-                }),
-            ),
-        ),
-        ["v2", "health", "live"] => (Method::GET, health(true)),
-        ["v2", "health", "ready"] => (Method::GET, health(service.is_ready())),
+fn of_server(service: &Service, request: &Request<Received>, segments: &[&str]) -> Result<Response<Body>, Refusal> {
+    let wanted = match segments {
+        ["v2"] | ["v2", "health", "live" | "ready"] => Method::GET,
+        ["v2", "repository", "index"] | ["v2", "repository", "models", _, "load" | "unload"] => Method::POST,
+        ["v2", "cudasharedmemory", ..] => {
+            let message = "memory of CUDA is not offered; send binary data or use system shared memory";
+            return Err(Refusal::new(Reason::Unsupported, message));
+        }
+        _ => return Err(unknown(request)),
+    };
+    if request.method() != wanted {
+        return Ok(wrong_method(request, &wanted));
+    }
+    Ok(match segments {
+        ["v2", "health", "live"] => health(true),
+        ["v2", "health", "ready"] => health(service.is_ready()),
         ["v2", "repository", "index"] => {
             let index = |served: Served| {
                 let version = service.models[served.model].version.to_string();
                 json!({ "name": service.name(served), "version": version, "state": "READY" })
             };
             let models: Vec<Value> = service.served().map(index).collect();
-            (Method::POST, respond(StatusCode::OK, &models.into()))
+            respond(StatusCode::OK, &models.into())
         }
-        ["v2", "repository", "models", _, "load" | "unload"] => {
-            let message = "models are loaded at the start of the server";
-            (Method::POST, refuse(&Refusal::new(Reason::Unsupported, message)))
+        ["v2", "repository", ..] => {
+            return Err(Refusal::new(Reason::Unsupported, service::NO_CONTROL));
         }
-        ["v2", "cudasharedmemory", ..] => {
-            let message = "memory of CUDA is not offered; send binary data or use system shared memory";
-            return refuse(&Refusal::new(Reason::Unsupported, message));
-        }
-        _ => return refuse(&unknown(&format!("/{}", segments.join("/")))),
-    };
-    if *method == wanted { response } else { wrong_method(&wanted) }
+        _ => respond(
+            StatusCode::OK,
+            &json!({
+                "name": service::SERVER_NAME,
+                "version": env!("CARGO_PKG_VERSION"),
+                "extensions": service.extensions(),
+            }),
+        ),
+    })
 }
 
 /// A client's description of a region.
@@ -138,10 +172,10 @@ async fn shared_memory(
     let wanted = match call {
         "status" => Method::GET,
         "register" | "unregister" => Method::POST,
-        _ => return Err(unknown(request.uri().path())),
+        _ => return Err(unknown(&request)),
     };
     if request.method() != wanted {
-        return Ok(wrong_method(&wanted));
+        return Ok(wrong_method(&request, &wanted));
     }
     Ok(match call {
         "status" => {
@@ -166,8 +200,8 @@ async fn shared_memory(
     })
 }
 
-fn unknown(path: &str) -> Refusal {
-    Refusal::new(Reason::NotFound, format!("there is no `{path}`"))
+fn unknown(request: &Request<Received>) -> Refusal {
+    Refusal::new(Reason::NotFound, format!("there is no `{}`", request.uri().path()))
 }
 
 fn health(is_well: bool) -> Response<Body> {
@@ -188,10 +222,13 @@ fn refuse(refusal: &Refusal) -> Response<Body> {
     respond(refusal.http_status(), &json!({ "error": refusal.message }))
 }
 
-fn wrong_method(wanted: &Method) -> Response<Body> {
-    let error = json!({ "error": format!("this address takes {wanted} alone") });
+/// Refuses the method of a request. Every path that answers GET answers HEAD too.
+fn wrong_method(request: &Request<Received>, wanted: &Method) -> Response<Body> {
+    let allowed = if *wanted == Method::GET { "GET, HEAD" } else { wanted.as_str() };
+    let (path, found) = (request.uri().path(), request.method());
+    let error = json!({ "error": format!("`{path}` takes the methods {allowed}, not {found}") });
     let mut response = respond(StatusCode::METHOD_NOT_ALLOWED, &error);
-    if let Ok(value) = HeaderValue::from_str(wanted.as_str()) {
+    if let Ok(value) = HeaderValue::from_str(allowed) {
         response.headers_mut().insert(ALLOW, value);
     }
     response

@@ -22,7 +22,8 @@
 //! Modules in reading order:
 //!
 //! - `server`, `listener`, `tls`: [`Server`], its ports and their connections.
-//! - `grpc`, `http`, `json`, `service`: both forms of the protocol, and the operations they share.
+//! - `grpc`, `http`, `path`, `json`, `service`: both forms of the protocol, and the operations they
+//!   share.
 //! - `schema`, `tensor`, `points`, `rois`, `answer`: tensors, from requests to RoIs and back.
 //! - `received`, `shared_memory`: limits on incoming bytes, and tensors in shared memory.
 //! - `common`: health checks and reflection; `drain`: the end of streams when the server drains.
@@ -51,6 +52,7 @@ mod json;
 mod listener;
 mod metrics;
 mod model;
+mod path;
 mod points;
 mod queue;
 mod received;

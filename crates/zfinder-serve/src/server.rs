@@ -373,7 +373,7 @@ impl Ports<'_> {
             addresses[2] = Some(listener.socket.local_addr()?);
             let service = Arc::clone(self.service);
             let handle = move |request| {
-                let response = http::answer_metrics(&service, &request);
+                let response = http::answer_metrics(&service, request);
                 async move { Ok::<_, Infallible>(response) }
             };
             to.spawn_on(listener.run(handle), self.runtime.handle());

@@ -27,6 +27,10 @@ const EXTENSIONS: [&str; 4] = ["binary_tensor_data", "model_configuration", "mod
 /// Value of `platform` and `backend`.
 pub(crate) const PLATFORM: &str = "zfinder";
 
+/// Why models cannot be loaded or unloaded.
+pub(crate) const NO_CONTROL: &str =
+    "models are loaded at the start of the server; put files into --model-folder and start it again";
+
 /// State that both protocols share.
 pub(crate) struct Service {
     pub(crate) models: Arc<[Model]>,
@@ -97,15 +101,27 @@ impl Service {
         };
         InputSet::ALL.into_iter().find_map(of_set).ok_or_else(|| {
             self.unassigned.add(1);
-            let version = if version.is_empty() { String::new() } else { format!(" version `{version}`") };
-            let mut known: Vec<_> = self.models.iter().map(|model| model.name.as_str()).collect();
-            known.dedup();
-            let message = format!(
-                "there is no model `{name}`{version}; models are {}, each also with -xyz or -points",
-                known.join(", ")
-            );
-            Refusal::new(Reason::NotFound, message)
+            Refusal::new(Reason::NotFound, self.explain_missing(name, version))
         })
+    }
+
+    /// Returns why there is no such model, and the models or versions that there are.
+    fn explain_missing(&self, name: &str, version: &str) -> String {
+        let bare = |inputs: InputSet| name.strip_suffix(inputs.suffix());
+        let is_named = |model: &&Model| InputSet::ALL.into_iter().filter_map(bare).any(|bare| bare == model.name);
+        let mut versions: Vec<u32> = self.models.iter().filter(is_named).map(|model| model.version).collect();
+        if !versions.is_empty() {
+            versions.sort_unstable();
+            let versions: Vec<String> = versions.iter().map(u32::to_string).collect();
+            return format!("model `{name}` has no version `{version}`; its versions are {}", versions.join(", "));
+        }
+        let mut known: Vec<&str> = Vec::new();
+        for model in &*self.models {
+            if !known.contains(&&*model.name) {
+                known.push(&model.name);
+            }
+        }
+        format!("there is no model `{name}`; models are {}, each also with -xyz or -points", known.join(", "))
     }
 
     /// Returns all models under all their names.

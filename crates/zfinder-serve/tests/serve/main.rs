@@ -8,6 +8,7 @@ mod ends;
 mod hammer;
 mod metadata;
 mod one_connection;
+mod paths;
 mod refusals;
 #[cfg(target_os = "linux")]
 mod shared_memory;

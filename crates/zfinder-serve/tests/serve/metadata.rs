@@ -81,7 +81,7 @@ fn models_have_metadata_configurations_and_statistics() {
         ("/v2/health/ready", 200, ""),
         ("/v2/models/mine", 200, "\"versions\":[\"1\",\"9\",\"10\"]"),
         ("/v2/models/mine/ready", 200, ""),
-        ("/v2/models/mine/versions/2/ready", 503, ""),
+        ("/v2/models/mine/versions/2/ready", 503, "its versions are 1, 9, 10"),
         ("/v2/models/mine/versions/9/config", 200, "peaks = 4"),
         ("/v2/models/mine-xyz", 200, "\"name\":\"mine-xyz\",\"outputs\""),
         ("/v2/models/mine-points/config", 200, "\"optional\":false"),
