@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Body as _;
-use hyper::header::{ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tonic::Status;
 
+use crate::encoding::{Encoding, Inflater, SizeLimit};
 use crate::json;
 use crate::metrics;
 use crate::path;
@@ -155,8 +156,8 @@ struct Registration {
     byte_size: u64,
 }
 
-/// Largest registration in bytes.
-const MOST_OF_REGISTRATION: usize = 1 << 16;
+const REGISTRATION: SizeLimit =
+    SizeLimit { what: "registration", bytes: 1 << 16, advice: "send key, offset and byte_size alone" };
 
 /// Registers, lists and unregisters regions of shared memory.
 async fn shared_memory(
@@ -186,9 +187,8 @@ async fn shared_memory(
             respond(StatusCode::OK, &status.collect())
         }
         "register" => {
-            let body = Limited::new(request.into_body(), MOST_OF_REGISTRATION).collect().await;
-            let body = body.map_err(|error| Refusal::invalid(format!("the body cannot be read: {error}")))?;
-            let Registration { key, offset, byte_size } = serde_json::from_slice(&body.to_bytes())
+            let body = read_body(request, REGISTRATION).await?;
+            let Registration { key, offset, byte_size } = serde_json::from_slice(&body)
                 .map_err(|error| Refusal::invalid(format!("the registration is not JSON of one: {error}")))?;
             service.regions.register(name, &key, offset, byte_size)?;
             Response::new(Body::default())
@@ -234,6 +234,60 @@ fn wrong_method(request: &Request<Received>, wanted: &Method) -> Response<Body> 
     response
 }
 
+/// Returns the length of the JSON of a request if its headers say that binary tensors follow.
+fn header_length(headers: &HeaderMap) -> Result<Option<usize>, Refusal> {
+    let Some(value) = headers.get(&HEADER_LENGTH) else { return Ok(None) };
+    let length = value.to_str().ok().and_then(|text| text.trim().parse().ok());
+    length.map(Some).ok_or_else(|| {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        Refusal::invalid(format!(
+            "Inference-Header-Content-Length is `{value}`, which is not a number of bytes; it is the length of the JSON \
+             before binary tensors"
+        ))
+    })
+}
+
+/// Names the header Content-Type in a refusal if the body is no JSON object and the header does not
+/// promise one. The server does not require the header, because clients send any value.
+fn name_content_type(refusal: Refusal, value: Option<&HeaderValue>, body: &Bytes) -> Refusal {
+    let Some(value) = value.map(|value| String::from_utf8_lossy(value.as_bytes())) else { return refusal };
+    let kind = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_expected = matches!(&*kind, "application/json" | "application/octet-stream");
+    if is_expected || body.trim_ascii_start().first() == Some(&b'{') {
+        return refusal;
+    }
+    let message = refusal.message;
+    let message = format!(
+        "{message}; Content-Type is `{value}`, and the server reads application/json and application/octet-stream"
+    );
+    Refusal::new(refusal.reason, message)
+}
+
+/// Reads the body of a request, and decompresses it.
+async fn read_body(request: Request<Received>, limit: SizeLimit) -> Result<Bytes, Refusal> {
+    let encoding = Encoding::read(request.headers(), "Content-Encoding")?;
+    let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| match error.downcast::<Status>() {
+        Ok(status) => Refusal::new(Reason::Full, status.message()),
+        Err(error) if error.is::<LengthLimitError>() => limit.refuse(""),
+        Err(error) => Refusal::invalid(format!("the {} cannot be read: {error}", limit.what)),
+    };
+    let mut body = request.into_body();
+    let Some(encoding) = encoding else {
+        return Ok(Limited::new(body, limit.bytes).collect().await.map_err(unreadable)?.to_bytes());
+    };
+    let mut inflater = Inflater::new(encoding, limit, body.allowance());
+    let mut left = limit.bytes;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(unreadable)?;
+        let Some(part) = frame.data_ref() else { continue };
+        left = left.checked_sub(part.len()).ok_or_else(|| limit.refuse("compressed"))?;
+        inflater.push(part)?;
+        // The inflater counts the bytes that it holds, and the compressed ones are read.
+        body.keep(0);
+    }
+    Ok(inflater.finish()?.0)
+}
+
 /// Answers a request for a search.
 async fn infer(
     service: &Service,
@@ -253,36 +307,23 @@ async fn infer(
         response
     };
     let client = request.extensions().get::<ClientId>().copied().unwrap_or_default();
-    if request.headers().get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
-        let error = json!({ "error": "compressed requests are not taken; send the body as it is" });
-        return fail(respond(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error), Reason::Unsupported);
-    }
-    let header_length = match request.headers().get(&HEADER_LENGTH).map(|value| value.to_str().map(str::parse)) {
-        None => None,
-        Some(Ok(Ok(length))) => Some(length),
-        Some(_) => {
-            let refusal = Refusal::invalid("Inference-Header-Content-Length is not a number");
-            return fail(refuse(&refusal), refusal.reason);
-        }
+    let header_length = match header_length(request.headers()) {
+        Ok(length) => length,
+        Err(refusal) => return fail(refuse(&refusal), refusal.reason),
     };
-    let body = match Limited::new(request.into_body(), most_bytes).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => {
-            let error = json!({ "error": format!("the body is larger than {most_bytes} bytes; send fewer RoIs") });
-            return fail(respond(StatusCode::PAYLOAD_TOO_LARGE, &error), Reason::Invalid);
-        }
-        Err(error) => {
-            let refusal = match error.downcast::<Status>() {
-                Ok(status) => Refusal::new(Reason::Full, status.message()),
-                Err(error) => Refusal::invalid(format!("the body cannot be read: {error}")),
-            };
-            return fail(refuse(&refusal), refusal.reason);
-        }
+    let content_type = request.headers().get(CONTENT_TYPE).cloned();
+    let limit = SizeLimit { what: "body", bytes: most_bytes, advice: SizeLimit::ADVICE };
+    let body = match read_body(request, limit).await {
+        Ok(body) => body,
+        Err(refusal) => return fail(refuse(&refusal), refusal.reason),
     };
     let json::Parsed { id, tensors, wanted, travel, timeout } =
         match json::parse(&service.regions, &body, header_length) {
             Ok(parsed) => parsed,
-            Err(refusal) => return fail(refuse(&refusal), refusal.reason),
+            Err(refusal) => {
+                let refusal = name_content_type(refusal, content_type.as_ref(), &body);
+                return fail(refuse(&refusal), refusal.reason);
+            }
         };
     let deadline = timeout.and_then(|microseconds| arrived.checked_add(Duration::from_micros(microseconds)));
     let request = service::Request { model, client, tensors, wanted, arrived, deadline };

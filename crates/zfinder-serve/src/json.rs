@@ -62,17 +62,29 @@ pub(crate) struct Parsed {
 
 /// Parses a request. `header_length` is the length of the JSON if binary tensors follow.
 pub(crate) fn parse(regions: &Regions, body: &Bytes, header_length: Option<usize>) -> Result<Parsed, Refusal> {
-    let header_length = header_length.unwrap_or(body.len());
-    let Some(header) = body.get(..header_length) else {
-        let message =
-            format!("Inference-Header-Content-Length is {header_length}, and the body has {} bytes", body.len());
+    let json_length = header_length.unwrap_or(body.len());
+    let Some(header) = body.get(..json_length) else {
+        let message = format!(
+            "Inference-Header-Content-Length is {json_length}, and the body has {} bytes; it is the length of the JSON \
+             before binary tensors",
+            body.len()
+        );
         return Err(Refusal::invalid(message));
     };
-    let message: Message = serde_json::from_slice(header)
-        .map_err(|error| Refusal::invalid(format!("the request is not JSON of an inference request: {error}")))?;
+    let message: Message = serde_json::from_slice(header).map_err(|error| {
+        let advice = match header_length {
+            None => {
+                "if binary tensors follow the JSON, its length must be in Inference-Header-Content-Length".to_owned()
+            }
+            Some(length) => {
+                format!("Inference-Header-Content-Length is {length}, and the body has {} bytes", body.len())
+            }
+        };
+        Refusal::invalid(format!("the request is not JSON of an inference request: {error}; {advice}"))
+    })?;
     let of_tensors = message.inputs.iter().flat_map(|input| input.parameters.keys());
     schema::check_parameters(message.parameters.keys().chain(of_tensors).map(String::as_str))?;
-    let mut rest = body.slice(header_length..);
+    let mut rest = body.slice(json_length..);
     let mut tensors = Vec::with_capacity(message.inputs.len());
     let mut read = 0;
     for input in message.inputs {
@@ -80,7 +92,7 @@ pub(crate) fn parse(regions: &Regions, body: &Bytes, header_length: Option<usize
         let place = place(&input.name, &input.parameters)?;
         let data = match (place, input.parameters.get("binary_data_size"), input.data) {
             (Some(place), None, None) => regions.read(&place, &mut read)?,
-            (None, Some(size), None) => take(&mut rest, &input.name, size)?,
+            (None, Some(size), None) => take(&mut rest, &input.name, size, json_length)?,
             (None, None, Some(data)) => numbers(&input.name, datatype, &input.shape, &data)?,
             _ => {
                 let message = "must have one of data, binary_data_size and shared_memory_region";
@@ -90,7 +102,12 @@ pub(crate) fn parse(regions: &Regions, body: &Bytes, header_length: Option<usize
         tensors.push(Tensor::new(&input.name, datatype, input.shape, data)?);
     }
     if !rest.is_empty() {
-        return Err(Refusal::invalid(format!("{} bytes follow the last tensor", rest.len())));
+        let message = format!(
+            "{} bytes follow the last tensor: the body has {} bytes, and Inference-Header-Content-Length is {json_length}",
+            rest.len(),
+            body.len()
+        );
+        return Err(Refusal::invalid(message));
     }
     let wanted = OutputSelection::new(message.outputs.iter().map(|output| output.name.as_str()))?;
     let flag = |parameters: &Map<String, Value>, name| parameters.get(name).and_then(Value::as_bool);
@@ -115,17 +132,17 @@ fn place(tensor: &str, parameters: &Map<String, Value>) -> Result<Option<TensorP
     TensorPlace::read(tensor, text, |key| parameters.get(key).and_then(Value::as_u64))
 }
 
-/// Takes the bytes of a tensor from the rest of the body.
-fn take(rest: &mut Bytes, name: &str, size: &Value) -> Result<Bytes, Refusal> {
-    let size = size.as_u64().and_then(|size| usize::try_from(size).ok());
-    match size {
-        Some(size) if size <= rest.len() => Ok(rest.split_to(size)),
-        Some(size) => {
-            let left = rest.len();
-            Err(Refusal::invalid(format!("input {name}: binary_data_size is {size}, and {left} bytes are left")))
-        }
-        None => Err(Refusal::invalid(format!("input {name}: binary_data_size is not a number of bytes"))),
-    }
+/// Takes the bytes of a tensor from the rest of the body, which follows this length of JSON.
+fn take(rest: &mut Bytes, name: &str, size: &Value, json_length: usize) -> Result<Bytes, Refusal> {
+    let left = rest.len();
+    let message = match size.as_u64().map(usize::try_from) {
+        Some(Ok(size)) if size <= left => return Ok(rest.split_to(size)),
+        Some(_) => format!(
+            "binary_data_size is {size}, and {left} bytes are left; Inference-Header-Content-Length is {json_length}"
+        ),
+        None => format!("binary_data_size is {size}, which is not a number of bytes"),
+    };
+    Err(Refusal::invalid(format!("input {name}: {message}")))
 }
 
 /// Returns the bytes of numbers in JSON, which may be nested like the shape.
@@ -299,9 +316,28 @@ mod tests {
             let message = parsed(text).expect_err(words);
             assert!(message.contains(words), "{text}: {message}");
         }
-        let message =
-            parse(&Regions::new(false, 100), &Bytes::from_static(b"{}"), Some(3)).expect_err("too long").message;
-        assert!(message.contains("the body has 2 bytes"), "{message}");
+        // A wrong length of the JSON is refused with its header and both numbers.
+        let json = input(r#", "parameters": {"binary_data_size": 2}"#);
+        let body: Bytes = [json.as_bytes(), &[1, 2]].concat().into();
+        for (length, words) in [
+            (None, "must be in Inference-Header-Content-Length"),
+            (Some(0), "Inference-Header-Content-Length is 0, and the body has"),
+            (Some(json.len() - 1), "and the body has"),
+            (Some(json.len() + 1), "and the body has"),
+            (Some(body.len()), "and the body has"),
+            (Some(body.len() + 1), "and the body has"),
+        ] {
+            let message = parse(&Regions::new(false, 100), &body, length).expect_err(words).message;
+            let numbers = length.map_or_else(String::new, |length| {
+                format!("Inference-Header-Content-Length is {length}, and the body has {} bytes", body.len())
+            });
+            assert!(message.contains(words) && message.contains(&numbers), "{length:?}: {message}");
+        }
+        let longer = [&body[..], &[3]].concat().into();
+        let message = parse(&Regions::new(false, 100), &longer, Some(json.len())).expect_err("longer").message;
+        let numbers =
+            format!("the body has {} bytes, and Inference-Header-Content-Length is {}", longer.len(), json.len());
+        assert!(message.contains("1 bytes follow the last tensor") && message.contains(&numbers), "{message}");
     }
 
     #[test]

@@ -25,7 +25,8 @@
 //! - `grpc`, `http`, `path`, `json`, `service`: both forms of the protocol, and the operations they
 //!   share.
 //! - `schema`, `tensor`, `points`, `rois`, `answer`: tensors, from requests to RoIs and back.
-//! - `received`, `shared_memory`: limits on incoming bytes, and tensors in shared memory.
+//! - `received`, `encoding`, `messages`, `shared_memory`: limits on incoming bytes, compressed
+//!   requests, and tensors in shared memory.
 //! - `common`: health checks and reflection; `drain`: the end of streams when the server drains.
 //! - `scheduler`, `queue`, `worker`, `device`: batches of many requests, and their search.
 //! - `model`: [`Model`]; `metrics`, `statistics`: counts and durations.
@@ -45,11 +46,13 @@ mod answer;
 mod common;
 mod device;
 mod drain;
+mod encoding;
 mod error;
 mod grpc;
 mod http;
 mod json;
 mod listener;
+mod messages;
 mod metrics;
 mod model;
 mod path;

@@ -52,7 +52,11 @@ impl ReceiveLimits {
         let refuse = |_| {
             Refusal::new(
                 Reason::Full,
-                format!("requests that are being received reach the limit of {} bytes; retry later", self.most),
+                format!(
+                    "requests that are being received reach the limit of {} bytes; retry later, or start zfinder serve \
+                     with a larger --max-receiving-mib",
+                    self.most
+                ),
             )
         };
         taken.map(drop).map_err(refuse)
@@ -60,6 +64,11 @@ impl ReceiveLimits {
 
     fn give_back(&self, bytes: usize) {
         self.left.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn taken(&self) -> usize {
+        self.most - self.left.load(Ordering::Relaxed)
     }
 
     /// Reads the rest of a refused request.
@@ -77,6 +86,42 @@ impl ReceiveLimits {
     }
 }
 
+/// Bytes that count towards the limit until they are given back. Dropping it gives all of them back.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    limits: Arc<ReceiveLimits>,
+    bytes: usize,
+}
+
+impl Allowance {
+    pub(crate) fn new(limits: Arc<ReceiveLimits>) -> Self {
+        Self { limits, bytes: 0 }
+    }
+
+    /// Counts further bytes.
+    ///
+    /// # Errors
+    /// The limit is reached.
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<(), Refusal> {
+        self.limits.take(bytes)?;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Gives back all bytes but this many.
+    pub(crate) fn keep(&mut self, bytes: usize) {
+        let given = self.bytes.saturating_sub(bytes);
+        self.limits.give_back(given);
+        self.bytes -= given;
+    }
+}
+
+impl Drop for Allowance {
+    fn drop(&mut self) {
+        self.limits.give_back(self.bytes);
+    }
+}
+
 /// The body of a request. Its bytes count until the body is dropped, after the message is complete.
 /// If the body is dropped before its end, a task reads the rest.
 pub(crate) struct Received<B = Incoming>
@@ -85,8 +130,7 @@ where
 {
     /// None after the end or an error.
     body: Option<B>,
-    limits: Arc<ReceiveLimits>,
-    taken: usize,
+    allowance: Allowance,
 }
 
 impl<B> Received<B>
@@ -94,7 +138,17 @@ where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
 {
     pub(crate) fn new(body: B, limits: Arc<ReceiveLimits>) -> Self {
-        Self { body: Some(body), limits, taken: 0 }
+        Self { body: Some(body), allowance: Allowance::new(limits) }
+    }
+
+    /// Returns an empty allowance of the same limit, for bytes that are made from this body.
+    pub(crate) fn allowance(&self) -> Allowance {
+        Allowance::new(Arc::clone(&self.allowance.limits))
+    }
+
+    /// Gives back all bytes but this many, because the caller holds no more of them.
+    pub(crate) fn keep(&mut self, bytes: usize) {
+        self.allowance.keep(bytes);
     }
 }
 
@@ -103,10 +157,9 @@ where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
 {
     fn drop(&mut self) {
-        self.limits.give_back(self.taken);
         let Some(mut body) = self.body.take().filter(|body| !body.is_end_stream()) else { return };
         let Ok(runtime) = Handle::try_current() else { return };
-        let limits = Arc::clone(&self.limits);
+        let limits = Arc::clone(&self.allowance.limits);
         runtime.spawn(async move {
             let mut drain = limits.drain.clone();
             let is_draining = tokio::select! {
@@ -144,11 +197,10 @@ where
                 }
             };
             let bytes = frame.data_ref().map_or(0, Bytes::len);
-            if let Err(refusal) = self.limits.take(bytes) {
+            if let Err(refusal) = self.allowance.take(bytes) {
                 // gRPC answers with the status inside an error.
                 return Some(Err(Status::from(refusal).into()));
             }
-            self.taken += bytes;
             Some(Ok(frame))
         })
     }

@@ -10,6 +10,10 @@ use tonic::{Code, Status};
 pub(crate) enum Reason {
     /// The request contradicts the protocol or the model's tensors.
     Invalid,
+    /// The request is larger than a limit.
+    TooLarge,
+    /// The request is compressed in a way that the server does not read.
+    UnknownEncoding,
     /// There is no such model, version or address.
     NotFound,
     /// The queue is full.
@@ -26,13 +30,24 @@ pub(crate) enum Reason {
 
 impl Reason {
     /// All reasons, for metrics.
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Invalid, Self::NotFound, Self::Full, Self::Expired, Self::Stopping, Self::Unsupported, Self::Failed];
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Invalid,
+        Self::TooLarge,
+        Self::UnknownEncoding,
+        Self::NotFound,
+        Self::Full,
+        Self::Expired,
+        Self::Stopping,
+        Self::Unsupported,
+        Self::Failed,
+    ];
 
     /// Returns the label in metrics.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Invalid => "INVALID",
+            Self::TooLarge => "TOO_LARGE",
+            Self::UnknownEncoding => "UNKNOWN_ENCODING",
             Self::NotFound => "NOT_FOUND",
             Self::Full => "REJECTED",
             Self::Expired => "EXPIRED",
@@ -71,6 +86,8 @@ impl Refusal {
     pub(crate) fn http_status(&self) -> StatusCode {
         match self.reason {
             Reason::Invalid => StatusCode::BAD_REQUEST,
+            Reason::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Reason::UnknownEncoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Reason::NotFound => StatusCode::NOT_FOUND,
             Reason::Full => StatusCode::TOO_MANY_REQUESTS,
             Reason::Expired => StatusCode::GATEWAY_TIMEOUT,
@@ -92,10 +109,10 @@ impl From<Refusal> for Status {
         let code = match refusal.reason {
             Reason::Invalid => Code::InvalidArgument,
             Reason::NotFound => Code::NotFound,
-            Reason::Full => Code::ResourceExhausted,
+            Reason::TooLarge | Reason::Full => Code::ResourceExhausted,
             Reason::Expired => Code::DeadlineExceeded,
             Reason::Stopping => Code::Unavailable,
-            Reason::Unsupported => Code::Unimplemented,
+            Reason::UnknownEncoding | Reason::Unsupported => Code::Unimplemented,
             Reason::Failed => Code::Internal,
         };
         Self::new(code, refusal.message)

@@ -254,13 +254,16 @@ impl Queues {
         if self.is_stopped {
             return Err(Refusal::stopping());
         }
-        let full =
-            |what: String| Err(Refusal::new(Reason::Full, format!("the queue is full: {what}; try again later")));
+        let full = |what: String, option| {
+            let message =
+                format!("the queue is full: {what}; try again later, or start zfinder serve with a larger {option}");
+            Err(Refusal::new(Reason::Full, message))
+        };
         if self.requests >= options.queue_requests {
-            return full(format!("{} requests wait", self.requests));
+            return full(format!("{} requests wait", self.requests), "--queue");
         }
         if self.requests > 0 && self.bytes.saturating_add(job.rois.bytes()) > options.queue_bytes {
-            return full(format!("{} bytes wait", self.bytes));
+            return full(format!("{} bytes wait", self.bytes), "--queue-mib");
         }
         Ok(())
     }

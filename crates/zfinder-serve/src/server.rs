@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::grpc::Grpc;
 use crate::http;
 use crate::listener::{Listener, Tls};
+use crate::messages;
 use crate::model::Model;
 use crate::proto::grpc_inference_service_server::GrpcInferenceServiceServer;
 use crate::received::{ReceiveLimits, Received};
@@ -350,11 +351,14 @@ impl Ports<'_> {
             self.runtime.spawn(report);
             let reflection = common::reflection()?;
             let older_reflection = common::older_reflection()?;
-            let handle = move |request: Request<Received>| match request.uri().path().split('/').nth(1) {
-                Some("grpc.health.v1.Health") => health.clone().call(request),
-                Some("grpc.reflection.v1.ServerReflection") => reflection.clone().call(request),
-                Some("grpc.reflection.v1alpha.ServerReflection") => older_reflection.clone().call(request),
-                _ => grpc.clone().call(request),
+            let handle = move |request: Request<Received>| {
+                let request = messages::decompress(request, most_bytes);
+                match request.uri().path().split('/').nth(1) {
+                    Some("grpc.health.v1.Health") => health.clone().call(request),
+                    Some("grpc.reflection.v1.ServerReflection") => reflection.clone().call(request),
+                    Some("grpc.reflection.v1alpha.ServerReflection") => older_reflection.clone().call(request),
+                    _ => grpc.clone().call(request),
+                }
             };
             to.spawn_on(listener.run(handle), self.runtime.handle());
         }

@@ -4,6 +4,7 @@
 
 mod answers;
 mod common;
+mod compressed;
 mod ends;
 mod hammer;
 mod metadata;

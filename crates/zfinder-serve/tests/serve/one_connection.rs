@@ -61,7 +61,7 @@ fn refused_by_grpc(sample: &Sample) -> Vec<Case> {
     compressed[0] = 1;
     let mut half = message(&wrong.encode_to_vec());
     half.truncate(100);
-    let encoding = ("grpc-encoding", "gzip".into());
+    let encoding = ("grpc-encoding", "br".into());
     vec![
         grpc("wrong tensors", 3, message(&wrong.encode_to_vec())),
         grpc("unknown model", 5, message(&sample.request("unknown").encode_to_vec())),
@@ -69,7 +69,8 @@ fn refused_by_grpc(sample: &Sample) -> Vec<Case> {
         Case { path: "/inference.GRPCInferenceService/Unknown", ..early_grpc("unknown call", 12, message(b"any")) },
         Case { header: encoding, ..early_grpc("unknown encoding", 12, message(b"any")) },
         early_grpc("no protobuf", 13, message(&[0xff; 100])),
-        early_grpc("compressed", 13, compressed),
+        early_grpc("compressed without an encoding", 13, compressed.clone()),
+        Case { header: ("grpc-encoding", "gzip".into()), ..early_grpc("no gzip", 13, compressed) },
         early_grpc("no protobuf, and more", 13, [message(&[0xff; 100]), vec![7; 1_000]].concat()),
         grpc("half a message", 13, half),
         grpc("no message", 13, Vec::new()),
@@ -98,7 +99,8 @@ fn refused_by_http() -> Vec<Case> {
         Case { path: "/v2/models/unknown/infer", ..early_http("unknown model", 404, b"{}") },
         Case { path: "/v2/health/live", ..early_http("wrong method", 405, b"{}") },
         early_http("too large", 413, &[b' '; MESSAGE_BYTES + 1_000]),
-        Case { header: ("content-encoding", "gzip".into()), ..early_http("compressed", 415, b"{}") },
+        Case { header: ("content-encoding", "br".into()), ..early_http("unknown encoding", 415, b"{}") },
+        Case { header: ("content-encoding", "gzip".into()), ..early_http("no gzip", 400, b"no gzip at all") },
     ]
 }
 

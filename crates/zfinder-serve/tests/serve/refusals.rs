@@ -163,7 +163,8 @@ fn large_messages_are_refused() {
     });
     let path = "/v2/models/zfinder-default/infer";
     let (status, _, body) = http(server.http_address().unwrap(), "POST", path, "", &[b' '; 10_001]);
-    assert_eq!(status, 413, "{}", String::from_utf8_lossy(&body));
+    let body = String::from_utf8_lossy(&body);
+    assert!(status == 413 && body.contains("the limit is 10000 bytes") && body.contains("--max-message-mib"), "{body}");
 }
 
 /// A message that stops half-way leaves no allowance for a second one, until its client is gone.
@@ -206,9 +207,27 @@ fn wrong_http_requests_are_refused() {
     let path = "/v2/models/zfinder-default/infer";
     for (headers, body, status, words) in [
         ("", "{", 400, "is not JSON"),
-        ("Inference-Header-Content-Length: x\r\n", "{}", 400, "is not a number"),
-        ("Inference-Header-Content-Length: 9\r\n", "{}", 400, "the body has 2 bytes"),
-        ("Content-Encoding: gzip\r\n", "{}", 415, "compressed"),
+        ("", "{", 400, "its length must be in Inference-Header-Content-Length"),
+        ("Inference-Header-Content-Length: x\r\n", "{}", 400, "Inference-Header-Content-Length is `x`, which is not a"),
+        ("Inference-Header-Content-Length: -1\r\n", "{}", 400, "is `-1`, which is not a number"),
+        ("Inference-Header-Content-Length: 9\r\n", "{}", 400, "Content-Length is 9, and the body has 2 bytes"),
+        ("Inference-Header-Content-Length: 1\r\n", "{}", 400, "Content-Length is 1, and the body has 2 bytes"),
+        ("Content-Encoding: gzip\r\n", "{}", 400, "the body cannot be decompressed as gzip"),
+        ("Content-Encoding: deflate\r\n", "", 400, "the body cannot be decompressed as deflate"),
+        (
+            "Content-Encoding: br\r\n",
+            "{}",
+            415,
+            "Content-Encoding is `br`; the server reads one encoding of gzip, deflate and identity",
+        ),
+        (
+            "Content-Type: text/csv\r\n",
+            "1,2,3",
+            400,
+            "Content-Type is `text/csv`, and the server reads application/json",
+        ),
+        // curl sends this type with JSON.
+        ("Content-Type: application/x-www-form-urlencoded\r\n", r#"{"inputs": []}"#, 400, "input LAYER is missing"),
         ("", r#"{"inputs": []}"#, 400, "input LAYER is missing"),
         ("", r#"{"inputs": [], "parameters": {"priority": 1}}"#, 400, "input LAYER is missing"),
         ("", r#"{"inputs": [], "parameters": {"Event_ID": 1}}"#, 400, "parameter `Event_ID` looks like"),
@@ -266,7 +285,7 @@ fn a_full_queue_counts_bytes() {
     let request = large.clone();
     let _waiting = runtime.spawn(async move { first.model_infer(request).await });
     wait_for_pending(&server, 1);
-    refused("full", runtime.block_on(client.model_infer(large)), Code::ResourceExhausted, "bytes wait");
+    refused("full", runtime.block_on(client.model_infer(large)), Code::ResourceExhausted, "--queue-mib");
 }
 
 #[test]
