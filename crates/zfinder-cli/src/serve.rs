@@ -80,7 +80,7 @@ pub(super) struct Serve {
     #[arg(long, value_name = "N", help_heading = "Batches")]
     in_flight: Option<NonZeroUsize>,
 
-    /// Largest request, in MiB
+    /// Largest request, in MiB, before and after decompression
     #[arg(long, value_name = "MIB", default_value = "64", help_heading = "Limits")]
     max_message_mib: NonZeroU32,
     /// Bytes of all requests that are being received, in MiB; one more is refused with

@@ -95,8 +95,8 @@ where
         }
     }
 
-    /// Reads messages from the received bytes, up to the end of a compressed one, so that no further
-    /// message is decompressed before the call has taken this one.
+    /// Reads messages from the received bytes, up to the end of a compressed message. The next
+    /// message is decompressed when the call has taken this one.
     fn read(&mut self) -> Result<(), Status> {
         let mut bytes = std::mem::take(&mut self.rest);
         while !bytes.is_empty() {
@@ -285,8 +285,8 @@ mod tests {
         Arc::new(ReceiveLimits::new(most, 0, watch::channel(false).1))
     }
 
-    /// Reads a body that arrives in parts of this many bytes. Returns the bytes before an error, and
-    /// the error.
+    /// Reads a body that arrives in parts of this many bytes. Returns the bytes before an error,
+    /// and the error.
     fn read(
         encoding: Option<Encoding>,
         bytes: &[u8],

@@ -86,7 +86,7 @@ impl ReceiveLimits {
     }
 }
 
-/// Bytes that count towards the limit until they are given back. Dropping it gives all of them back.
+/// Bytes that count towards the limit until they are given back. Its drop gives all of them back.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     limits: Arc<ReceiveLimits>,

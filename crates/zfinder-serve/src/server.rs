@@ -51,7 +51,7 @@ pub struct Options {
     pub threads: Option<NonZeroUsize>,
     /// Options for joining requests to batches.
     pub batches: BatchOptions,
-    /// Most bytes of a request.
+    /// Most bytes of a request, before and after decompression.
     pub max_message_bytes: usize,
     /// Most bytes of all requests that are being received. Further requests are refused.
     pub max_receiving_bytes: usize,

@@ -151,7 +151,13 @@ def check_clients(grpc_address, http_address, command):
                     z = [vertex["z_mm"] for event in sorted(wanted) for vertex in wanted[event]["vertices"]]
                     assert answer.as_numpy("Z").tolist() == z, (name, answer.as_numpy("Z").tolist()[:5], z[:5], len(z))
             check(http.infer(name, inputs(tritonclient.http, columns)), wanted, columns)
-        check_stream(grpc, columns, find(command, "default", columns, folder))
+        default = find(command, "default", columns, folder)
+        for algorithm in ("gzip", "deflate"):
+            tensors = inputs(tritonclient.grpc, columns)
+            check(grpc.infer("zfinder-default", tensors, compression_algorithm=algorithm), default, columns)
+            tensors = inputs(tritonclient.http, columns)
+            check(http.infer("zfinder-default", tensors, request_compression_algorithm=algorithm), default, columns)
+        check_stream(grpc, columns, default)
         statistics = grpc.get_inference_statistics("zfinder-auto").model_stats[0]
         assert statistics.inference_count == 5 * 50
         assert http.get_inference_statistics("zfinder-auto")["model_stats"][0]["inference_count"] == 5 * 50

@@ -1,5 +1,5 @@
-//! Tests of compressed requests at each front end: JSON and binary tensors over HTTP, and unary calls
-//! and streams of gRPC.
+//! Tests of compressed requests at each front end: JSON and binary tensors over HTTP, and unary
+//! calls and streams of gRPC.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -196,7 +196,7 @@ fn a_bomb_is_refused_by_the_limit_on_uncompressed_requests() {
 }
 
 #[test]
-fn what_cannot_be_decompressed_is_refused() {
+fn invalid_compressed_requests_are_refused() {
     let server = server();
     for front_end in ALL {
         let [_, _, invalid, unknown] = front_end.statuses();
