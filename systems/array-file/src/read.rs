@@ -1,12 +1,13 @@
 //! Reads arrays.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use npyz::{Deserialize, NpyFile, TypeChar};
 use zip::ZipArchive;
 use zip::result::ZipError;
+
+use crate::element::{self, Element};
 
 /// A file that cannot be read, or that has the wrong content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +38,9 @@ impl ArrayFile {
             let why = match source {
                 _ if metadata.is_dir() => "it is a folder".to_owned(),
                 _ if metadata.len() == 0 => "it is empty".to_owned(),
+                ZipError::InvalidArchive(_) if starts_with(path, MAGIC) => {
+                    "it is a single array; save it with numpy.savez".to_owned()
+                }
                 ZipError::InvalidArchive(_) => "it is no Zip archive, or its end is missing".to_owned(),
                 source => source.to_string(),
             };
@@ -61,53 +65,32 @@ impl ArrayFile {
         self.zip.file_names().flatten().filter_map(|entry| entry.strip_suffix(".npy").map(str::to_owned))
     }
 
-    fn read<T>(&mut self, name: &str, decode: impl FnOnce(Raw) -> Decoded<T>) -> Result<(Vec<u64>, Vec<T>), Error> {
+    /// Reads an array of any type that is read, as numbers of type `T`: its shape and its elements,
+    /// row by row, whatever their order in the file. See [`Element`] for the conversion.
+    ///
+    /// # Errors
+    /// If the array is missing, damaged or of a type that is not read, or if a number does not fit.
+    pub fn array<T: Element>(&mut self, name: &str) -> Result<(Vec<u64>, Vec<T>), Error> {
         if !self.has(name) {
             return Err(self.error(format!("there is no array `{name}`")));
         }
-        let decoded = bytes(&mut self.zip, name).and_then(decode);
+        let decoded = self.bytes(name).and_then(|bytes| decode(&bytes));
         decoded.map_err(|what| self.error(format!("`{name}`: {what}")))
     }
 
-    /// Reads an array: its shape and its elements, row by row.
-    ///
-    /// # Errors
-    /// If the array is missing, damaged, of another type, or stored by columns.
-    pub fn array<T: Deserialize>(&mut self, name: &str) -> Result<(Vec<u64>, Vec<T>), Error> {
-        self.read(name, decode)
-    }
-
-    /// Reads an array of f32 or f64.
-    ///
-    /// # Errors
-    /// As [`ArrayFile::array`].
-    pub fn floats(&mut self, name: &str) -> Result<(Vec<u64>, Vec<f64>), Error> {
-        self.read(name, |raw| match kind(&raw.0) {
-            Some((TypeChar::Float, 4)) => convert::<f32, _>(raw),
-            _ => decode(raw),
-        })
-    }
-
-    /// Reads an array of one dimension of integers that are not negative, of 32 or 64 bits.
-    ///
-    /// # Errors
-    /// As [`ArrayFile::array`]; a negative number.
-    pub fn counts(&mut self, name: &str) -> Result<Vec<u64>, Error> {
-        let (shape, values) = self.read(name, |raw| match kind(&raw.0) {
-            Some((TypeChar::Int, 8)) => convert::<i64, _>(raw),
-            Some((TypeChar::Int, 4)) => convert::<i32, _>(raw),
-            Some((TypeChar::Uint, 4)) => convert::<u32, _>(raw),
-            _ => decode(raw),
-        })?;
-        self.one_dimension(name, &shape)?;
-        Ok(values)
+    fn bytes(&mut self, name: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+        let entry = self.zip.by_name(&format!("{name}.npy"))?;
+        let (mut bytes, size) = (Vec::new(), entry.size());
+        // Reading one byte beyond the array reaches its end, where the checksum is verified.
+        entry.take(size.saturating_add(1)).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Reads an array of one dimension.
     ///
     /// # Errors
     /// As [`ArrayFile::array`]; more dimensions.
-    pub fn column<T: Deserialize>(&mut self, name: &str) -> Result<Vec<T>, Error> {
+    pub fn column<T: Element>(&mut self, name: &str) -> Result<Vec<T>, Error> {
         let (shape, column) = self.array(name)?;
         self.one_dimension(name, &shape)?;
         Ok(column)
@@ -116,7 +99,7 @@ impl ArrayFile {
     fn one_dimension(&self, name: &str, shape: &[u64]) -> Result<(), Error> {
         match shape.len() {
             1 => Ok(()),
-            _ => Err(self.error(format!("`{name}` has shape {shape:?}, and one dimension is wanted"))),
+            _ => Err(self.error(format!("`{name}` has shape {shape:?}, and [n] is wanted"))),
         }
     }
 
@@ -124,7 +107,7 @@ impl ArrayFile {
     ///
     /// # Errors
     /// As [`ArrayFile::column`]; another length.
-    pub fn as_long<T: Deserialize>(&mut self, name: &str, length: usize) -> Result<Vec<T>, Error> {
+    pub fn as_long<T: Element>(&mut self, name: &str, length: usize) -> Result<Vec<T>, Error> {
         let column: Vec<T> = self.column(name)?;
         self.check_length(name, column.len(), length)?;
         Ok(column)
@@ -138,7 +121,7 @@ impl ArrayFile {
         if found == wanted {
             return Ok(());
         }
-        Err(self.error(format!("`{name}` has {found} elements, and {wanted} are wanted")))
+        Err(self.error(format!("`{name}` has shape [{found}], and [{wanted}] is wanted")))
     }
 
     /// Checks offsets: where the elements of each of several lists begin, and where the last list
@@ -161,50 +144,40 @@ impl ArrayFile {
     }
 }
 
-/// A header, and the bytes that follow it.
-type Raw = (npyz::NpyHeader, Vec<u8>);
-type Decoded<T> = Result<(Vec<u64>, Vec<T>), Box<dyn std::error::Error>>;
+/// Reads the array of an `.npy` file as numbers of type `T`, as [`ArrayFile::array`] does.
+///
+/// # Errors
+/// As [`ArrayFile::array`]; if the file cannot be read.
+pub fn read_npy<T: Element>(path: &Path) -> Result<(Vec<u64>, Vec<T>), Error> {
+    let failed = |what: String| Error { path: path.to_owned(), what };
+    let bytes = std::fs::read(path).map_err(|source| failed(source.to_string()))?;
+    decode(&bytes).map_err(|what| failed(what.to_string()))
+}
 
-fn bytes(zip: &mut ZipArchive<BufReader<File>>, name: &str) -> Result<Raw, Box<dyn std::error::Error>> {
-    let entry = zip.by_name(&format!("{name}.npy"))?;
-    let (mut bytes, size) = (Vec::new(), entry.size());
-    // Reading one byte beyond the array reaches its end, where the checksum is verified.
-    entry.take(size.saturating_add(1)).read_to_end(&mut bytes)?;
-    let mut rest = &bytes[..];
+/// The first bytes of an `.npy` file.
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Returns whether a file starts with these bytes.
+fn starts_with(path: &Path, bytes: &[u8]) -> bool {
+    let mut first = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(bytes.len() as u64).read_to_end(&mut first));
+    read.is_ok() && first == bytes
+}
+
+/// Decodes the bytes of an `.npy` file.
+fn decode<T: Element>(bytes: &[u8]) -> Result<(Vec<u64>, Vec<T>), Box<dyn std::error::Error>> {
+    if !bytes.starts_with(MAGIC) {
+        let what = match bytes {
+            [] => "it is empty",
+            [b'P', b'K', ..] => "it is a Zip archive; name the file .npz if it has several arrays",
+            _ => "its first bytes are not those of numpy.save",
+        };
+        return Err(format!("this is no .npy file: {what}").into());
+    }
+    let mut rest = bytes;
     let header = npyz::NpyHeader::from_reader(&mut rest)?;
-    if header.order() != npyz::Order::C && header.shape().len() > 1 {
-        return Err("it is stored by columns (fortran_order), and is wanted by rows".into());
-    }
-    let begin = bytes.len() - rest.len();
-    bytes.drain(..begin);
-    Ok((header, bytes))
-}
-
-fn decode<T: Deserialize>((header, bytes): Raw) -> Decoded<T> {
-    let shape = header.shape().to_vec();
-    // The header is checked against the file's size before memory is allocated.
-    let elements = shape.iter().try_fold(1_u64, |product, &length| product.checked_mul(length));
-    let there = elements.and_then(|elements| elements.checked_mul(size_of::<T>() as u64));
-    if there != Some(bytes.len() as u64) {
-        return Err(format!("shape {shape:?} does not go with {} bytes of it", bytes.len()).into());
-    }
-    let data = NpyFile::with_header(header, &bytes[..]).data::<T>()?;
-    Ok((shape, data.collect::<io::Result<_>>()?))
-}
-
-/// Decodes numbers and converts them to another type.
-fn convert<T: Deserialize, U: TryFrom<T>>(raw: Raw) -> Decoded<U> {
-    let (shape, values) = decode::<T>(raw)?;
-    let values: Result<_, _> = values.into_iter().map(U::try_from).collect();
-    Ok((shape, values.map_err(|_| "it has a negative number")?))
-}
-
-/// The kind of an array's numbers and their bytes; None for a record.
-fn kind(header: &npyz::NpyHeader) -> Option<(TypeChar, u64)> {
-    match header.dtype() {
-        npyz::DType::Plain(plain) => Some((plain.type_char(), plain.size_field())),
-        _ => None,
-    }
+    let elements = element::decode(&header, rest)?;
+    Ok((header.shape().to_vec(), elements))
 }
 
 #[cfg(test)]
@@ -213,25 +186,17 @@ mod tests {
     use crate::ArrayWriter;
 
     #[test]
-    fn numbers_of_other_types_are_converted() {
+    fn offsets_rise_to_the_number_of_elements() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.npz");
         let mut writer = ArrayWriter::new(File::create(&path).expect("a file"));
-        writer.array("single", &[2, 2], [1.5_f32, 2.0, 3.0, 4.0]).expect("written");
-        writer.column("double", [1.5_f64]).expect("written");
         writer.column("signed", [0_i64, 3]).expect("written");
-        writer.column("negative", [-1_i32]).expect("written");
-        writer.column("short", [7_u32]).expect("written");
         writer.finish().expect("written");
         let mut file = ArrayFile::open(&path).expect("a file");
-        assert_eq!(file.floats("single").expect("floats"), (vec![2, 2], vec![1.5, 2.0, 3.0, 4.0]));
-        assert_eq!(file.floats("double").expect("floats").1, [1.5]);
-        assert_eq!(file.counts("signed").expect("counts"), [0, 3]);
-        assert_eq!(file.counts("short").expect("counts"), [7]);
-        assert!(file.has("short") && !file.has("long"));
-        let error = file.counts("negative").expect_err("refused").to_string();
-        assert!(error.ends_with("a.npz: `negative`: it has a negative number"), "{error}");
-        assert!(file.floats("signed").is_err());
+        assert!(file.has("signed") && !file.has("unsigned"));
+        assert_eq!(file.column::<u64>("signed"), Ok(vec![0, 3]));
+        let error = file.column::<u64>("unsigned").expect_err("missing").to_string();
+        assert!(error.ends_with("a.npz: there is no array `unsigned`"), "{error}");
         assert!(file.bounds("signed", [0, 3], 3).is_ok() && file.bounds("signed", [0, 4], 3).is_err());
     }
 

@@ -110,24 +110,44 @@ fn offsets_that_do_not_rise_are_refused() {
     }
 }
 
-/// Digits by cells and not by events would be read as other events' digits.
+/// Arrays of other types of numpy's hold the same events.
 #[test]
-fn digits_stored_by_columns_are_refused() {
-    let folder = folder("fortran");
+fn digits_stored_by_columns_and_other_types_are_read() {
+    use npyz::Order::{C, Fortran};
+    let folder = folder("types");
     let (whole, path) = (folder.join("whole.npz"), folder.join("other.npz"));
     let batch = simulation(3).simulate(&Calorimeter::lhcb()).expect("events");
     write_events(create(&whole), &batch).expect("written");
     let digits: Vec<i16> = batch.iter().flat_map(|event| event.adc.iter().copied()).collect();
-    let shape = [3, batch.cells() as u64];
-    with_array(&whole, &path, "adc", &npy(&shape, npyz::Order::C, &digits));
-    assert_eq!(read_events(&path).expect("the same"), batch);
-    with_array(&whole, &path, "adc", &npy(&shape, npyz::Order::Fortran, &digits));
-    let error = read_events(&path).expect_err("refused").to_string();
-    assert!(error.contains("`adc`: it is stored by columns (fortran_order)"), "{error}");
-    // Of one dimension there is one order, whatever it is called.
-    let ids: Vec<u64> = batch.iter().map(|event| event.header.event_id).collect();
-    with_array(&whole, &path, "event_id", &npy(&[3], npyz::Order::Fortran, &ids));
-    assert_eq!(read_events(&path).expect("the same"), batch);
+    let cells = batch.cells();
+    let by_columns: Vec<f32> = (0..digits.len()).map(|at| digits[at % 3 * cells + at / 3].into()).collect();
+    let header = |number: fn(&lumi::Header) -> u64| batch.iter().map(move |event| number(event.header));
+    let ids: Vec<i64> = header(|header| header.event_id).map(|id| id as i64).collect();
+    let basic: Vec<bool> = header(|header| header.basic.into()).map(|basic| basic == 1).collect();
+    let full: Vec<f64> = header(|header| header.full.into()).map(|full| full as f64).collect();
+    let z: Vec<f64> = batch.iter().flat_map(|event| event.velo_tracks).map(|track| track.z.into()).collect();
+    for (name, array) in [
+        ("adc", npy(&[3, cells as u64], C, &digits)),
+        ("adc", npy(&[3, cells as u64], Fortran, &by_columns)),
+        ("event_id", npy(&[3], Fortran, &ids)),
+        ("basic", npy(&[3], C, &basic)),
+        ("full", npy(&[3], C, &full)),
+        ("track_z", npy(&[z.len() as u64], C, &z)),
+    ] {
+        with_array(&whole, &path, name, &array);
+        assert_eq!(read_events(&path).expect(name), batch, "{name}");
+    }
+    for (name, array, told) in [
+        ("full", npy(&[3], C, &[0.0, 0.5, 1.0]), "`full`: element [1] is 0.5, and a whole number from 0 to 255"),
+        ("basic", npy(&[3], C, &[0_i64, 0, 256]), "`basic`: element [2] is 256, and a whole number from 0 to 255"),
+        ("event_id", npy(&[3], C, &[0_i64, -1, 0]), "`event_id`: element [1] is -1, and a whole number from 0 to"),
+        ("adc", npy(&[4, 2], C, &[0_i16; 8]), "`adc` has shape [4, 2], and [3, cells] is wanted"),
+        ("gps_us", npy(&[2], C, &[0_u64; 2]), "`gps_us` has shape [2], and [3] is wanted"),
+    ] {
+        with_array(&whole, &path, name, &array);
+        let error = read_events(&path).expect_err("refused").to_string();
+        assert!(error.starts_with(&path.display().to_string()) && error.contains(told), "{error}");
+    }
 }
 
 /// Wherever a file is cut or a byte is changed it is read or refused.
@@ -301,8 +321,8 @@ fn banks_are_averaged_and_drawn() {
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
     assert!(run(&["count", &events, "--engine", "cpu", "--sums", &path("sums.npz")]).status.success());
     let mut sums = array_file::ArrayFile::open(&folder.join("sums.npz")).expect("arrays");
-    assert_eq!(sums.counts("event_id").expect("ids").len(), 400);
-    assert_eq!(sums.floats("VeloTracks").expect("counts").0, [400]);
+    assert_eq!(sums.column::<u64>("event_id").expect("ids").len(), 400);
+    assert_eq!(sums.array::<f64>("VeloTracks").expect("counts").0, [400]);
 
     let averaged = run(&["average", &banks, "--counter", "VeloVertices", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&averaged.stdout).expect("JSON");

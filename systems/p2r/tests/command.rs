@@ -105,13 +105,49 @@ fn tracks_come_from_files() {
     let done = run(&["run", &file, "--engine", "reference", "--precision", "f64", "-o", &arrays, "-q"]);
     assert!(done.status.success() && done.stderr.is_empty(), "{}", text(&done.stderr));
     let mut found = array_file::ArrayFile::open(Path::new(&arrays)).expect("arrays");
-    assert_eq!(found.floats("pulls").expect("pulls").0, [3, 5]);
-    assert_eq!(found.floats("state").expect("states").0, [3, 27]);
-    assert_eq!(found.counts("ndf").expect("numbers"), [40, 0, 16]);
+    assert_eq!(found.array::<f64>("pulls").expect("pulls").0, [3, 5]);
+    assert_eq!(found.array::<f64>("state").expect("states").0, [3, 27]);
+    assert_eq!(found.column::<u64>("ndf").expect("numbers"), [40, 0, 16]);
 
     // The input stays as it is.
     let failed = run(&["run", &file, "--engine", "cpu", "-o", &file]);
     assert_eq!(failed.status.code(), Some(2), "{}", text(&failed.stderr));
+}
+
+/// Copies a sample with these charges, and with whole numbers of other types.
+fn write_in_other_types(from: &str, to: &str, charge: &[i8]) {
+    let mut from = array_file::ArrayFile::open(Path::new(from)).expect("arrays");
+    let mut out = array_file::ArrayWriter::new(std::fs::File::create(to).expect("a file"));
+    for name in ["par", "cov", "hit_pos", "hit_cov", "truth"] {
+        let (shape, values) = from.array::<f64>(name).expect("an array");
+        out.array(name, &shape, values).expect("written");
+    }
+    out.column("charge", charge.iter().copied()).expect("written");
+    out.column("hit_offsets", [0_u8, 20, 20, 28]).expect("written");
+    out.column("track_id", [7.0_f32, 8.0, 9.0]).expect("written");
+    out.finish().expect("written");
+}
+
+/// Arrays of other types of numpy's give the same tracks.
+#[test]
+fn tracks_of_other_types_are_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, other) = (path(folder.path(), "tracks.npz"), path(folder.path(), "other.npz"));
+    write_sample(Path::new(&file));
+    let charge: Vec<i8> =
+        array_file::ArrayFile::open(Path::new(&file)).expect("arrays").column("charge").expect("whole numbers");
+    write_in_other_types(&file, &other, &charge);
+    let fitted = |file: &str| {
+        let table = path(folder.path(), "fitted.csv");
+        let done = run(&["run", file, "--engine", "cpu", "-o", &table]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        std::fs::read_to_string(&table).expect("a table")
+    };
+    assert_eq!(fitted(&other), fitted(&file));
+    // A shape is refused by what it is and by what is wanted.
+    write_in_other_types(&file, &other, &charge[..2]);
+    let said = text(&run(&["run", &other, "--engine", "cpu"]).stderr).replace("\n  │ ", " ");
+    assert!(said.contains("other.npz: `par` has shape [3, 6], and [2, 6] is wanted"), "{said}");
 }
 
 /// An event in ACTS's form: hits on a straight line of high momentum, a neutral particle, a slow

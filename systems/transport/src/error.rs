@@ -47,3 +47,9 @@ pub enum Error {
     #[error(transparent)]
     Gpu(#[from] kernel_host::Error),
 }
+
+impl From<array_file::Error> for Error {
+    fn from(error: array_file::Error) -> Self {
+        Self::File { path: error.path.display().to_string(), what: error.what }
+    }
+}

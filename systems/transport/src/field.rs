@@ -1,7 +1,6 @@
 //! Magnetic fields. Lengths in mm, fields in T.
 
-use std::fs::File;
-use std::io::{self, BufReader, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -201,35 +200,21 @@ impl Map {
         })
     }
 
-    /// Reads a map from a `.npy` file: a float32 array of shape (points in r, points in z, 2) with
-    /// Bz and Br \[T\]. Points are `step` \[mm\] apart.
+    /// Reads a map from a `.npy` file: an array of shape (points in r, points in z, 2) with Bz and
+    /// Br \[T\], of any type that [`array_file::read_npy`] reads. Points are `step` \[mm\] apart.
     ///
     /// # Errors
-    /// [`Error::File`] if the file cannot be read or has another type or shape; [`Error::Map`].
+    /// [`Error::File`] if the file cannot be read, has another shape or a number that is too large
+    /// for f32; [`Error::Map`].
     pub fn read(path: &Path, step: f64) -> Result<Self> {
-        let wrong = |what: String| Error::File { path: path.display().to_string(), what };
-        let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-        let array = npyz::NpyFile::new(BufReader::new(file)).map_err(|error| wrong(error.to_string()))?;
-        let (&[r, z, 2], npyz::Order::C) = (array.shape(), array.order()) else {
-            let what = format!("an array of shape {:?}: points x points x 2, in C order, are expected", array.shape());
-            return Err(wrong(what));
+        let (shape, numbers) = array_file::read_npy::<f32>(path)?;
+        let &[r, z, 2] = &shape[..] else {
+            let what = format!("the array has shape {shape:?}, and [points of r, points of z, 2] is wanted");
+            return Err(Error::File { path: path.display().to_string(), what });
         };
         let points = [r, z].map(|points| usize::try_from(points).unwrap_or(usize::MAX));
-        let count = check(points, step)?;
-        let numbers = array.data::<f32>().map_err(|_| wrong("an array of other numbers than float32".to_owned()))?;
-        let mut values = Vec::new();
-        let mut low = None;
-        for number in numbers {
-            let number = number.map_err(|error| wrong(error.to_string()))?;
-            match low.take() {
-                None => low = Some(number),
-                Some(bz) => values.push([bz, number]),
-            }
-        }
-        if values.len() != count {
-            return Err(wrong(format!("it ends after {} of {count} points", values.len())));
-        }
-        Self::new(points, step, values)
+        let (values, _) = numbers.as_chunks();
+        Self::new(points, step, values.to_vec())
     }
 
     /// Writes the map in the format that [`Map::read`] and `numpy.load` read.
@@ -295,6 +280,8 @@ impl<T: Number> Field<T> for Map {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]
@@ -345,6 +332,15 @@ mod tests {
         assert!(text(&path, 0.0).contains("distance above 0"));
         assert!(text(&folder.path().join("none.npy"), 10.0).contains("none.npy"));
         let whole = std::fs::read(&path).expect("the file");
+        // numpy's usual type is f64.
+        let numbers = map.values().iter().flatten().map(|&number| f64::from(number));
+        let mut doubles = Vec::new();
+        let options = npyz::WriteOptions::new().default_dtype().shape(&[3, 4, 2]);
+        let mut array = options.writer(&mut doubles).begin_nd().expect("a header");
+        array.extend(numbers).expect("written");
+        array.finish().expect("written");
+        std::fs::write(&path, doubles).expect("written");
+        assert_eq!(Map::read(&path, 10.0).expect("read"), map);
         std::fs::write(&path, &whole[..whole.len() - 5]).expect("written");
         assert!(text(&path, 10.0).contains("map.npy"), "{}", text(&path, 10.0));
         std::fs::write(&path, b"no array").expect("written");

@@ -131,47 +131,30 @@ impl ValueSource {
 fn read(path: &Path, name: Option<&str>, mesh: &Mesh) -> Result<Vec<f64>, Failure> {
     let told = |what: String| Failure::new(Code::Data, format_args!("{}: {what}", path.display()));
     let wanted = || format!("give the name of a field: @{}:NAME", path.display());
-    let field = match path.extension().and_then(|ending| ending.to_str()) {
+    let (shape, field): (Vec<u64>, Vec<f64>) = match path.extension().and_then(|ending| ending.to_str()) {
         Some("npz") => {
             let name = name.ok_or_else(|| told(wanted()))?;
-            array_file::ArrayFile::open(path)?.floats(name)?.1
+            array_file::ArrayFile::open(path)?.array(name)?
         }
-        Some("npy") => {
-            let file = std::fs::File::open(path).map_err(|error| told(error.to_string()))?;
-            numbers(file).map_err(told)?
+        Some("npy") => array_file::read_npy(path)?,
+        _ => {
+            let field = io::read_vtu(path, name.ok_or_else(|| told(wanted()))?)?;
+            (vec![field.len() as u64], field)
         }
-        _ => io::read_vtu(path, name.ok_or_else(|| told(wanted()))?)?,
     };
     let (vertices, levels) = (mesh.vertices().len(), mesh.levels());
-    if field.len() == vertices && levels > 1 {
-        return Ok(field.iter().flat_map(|&value| std::iter::repeat_n(value, levels)).collect());
-    }
-    if field.len() == mesh.nodes() {
-        return Ok(field);
-    }
-    let found = field.len();
-    Err(told(format!(
-        "{found} numbers, and the mesh has {vertices} vertices on {levels} levels: one per node or per vertex is needed"
-    )))
-}
-
-/// The numbers of a .npy file of f32 or f64.
-fn numbers(file: std::fs::File) -> Result<Vec<f64>, String> {
-    let bytes = file.metadata().map(|metadata| metadata.len()).map_err(|error| error.to_string())?;
-    let array = npyz::NpyFile::new(std::io::BufReader::new(file)).map_err(|error| error.to_string())?;
-    if array.order() != npyz::Order::C {
-        return Err("the array is stored by columns: store it with numpy.ascontiguousarray".to_owned());
-    }
-    // A header may promise more elements than the file has.
-    if array.len() > bytes {
-        return Err("the file is shorter than its header says".to_owned());
-    }
-    let told = |error: std::io::Error| error.to_string();
-    match array.try_data::<f64>() {
-        Ok(data) => data.collect::<Result<_, _>>().map_err(told),
-        Err(array) => match array.try_data::<f32>() {
-            Ok(data) => data.map(|value| value.map(f64::from)).collect::<Result<_, _>>().map_err(told),
-            Err(array) => Err(format!("numbers of type {}: f32 and f64 are read", array.dtype().descr())),
-        },
+    let squeezed: Vec<u64> = shape.iter().copied().filter(|&length| length != 1).collect();
+    match squeezed[..] {
+        [length] if length == vertices as u64 && levels > 1 => {
+            Ok(field.iter().flat_map(|&value| std::iter::repeat_n(value, levels)).collect())
+        }
+        [length] if length == mesh.nodes() as u64 => Ok(field),
+        [rows, columns] if rows == vertices as u64 && columns == levels as u64 => Ok(field),
+        [found] => Err(told(format!(
+            "{found} numbers, and the mesh has {vertices} vertices on {levels} levels: one per node or per vertex is needed"
+        ))),
+        _ => Err(told(format!(
+            "an array of shape {shape:?}, and [{vertices}, {levels}] (vertices x levels) or [{vertices}] is wanted"
+        ))),
     }
 }

@@ -92,7 +92,7 @@ fn fields_are_written_for_numpy() {
     printed(&[&["solve", "--output", &at("u.npz")], &common[..]].concat());
     let mut file = array_file::ArrayFile::open(at("u.npz").as_ref()).expect("the file");
     for (name, shape) in [("u", &[9_u64, 4][..]), ("vertices", &[9, 2]), ("z", &[4])] {
-        assert_eq!(file.floats(name).expect("an array").0, shape, "{name}");
+        assert_eq!(file.array::<f64>(name).expect("an array").0, shape, "{name}");
     }
     assert_eq!(file.array::<u32>("triangles").expect("an array").0, [8, 3]);
 }
@@ -344,6 +344,24 @@ fn problems_of_the_user_are_solved() {
         let over = run(&[&["solve", "--rhs", &again, "--output", &path], &["--engine", "cpu"][..]].concat());
         assert!(over.status.code() == Some(2) && said(&over).contains("one of the inputs"), "{}", said(&over));
     }
+    // Arrays of other types give the same solution as an expression.
+    let wanted = solve(&["--squares", "3", "--rhs", "if(x<0.5,0,1)", "--dirichlet", "bottom=0"]);
+    let is_right = |node: u64| node / 4 % 4 >= 2;
+    let by_rows = |form: fn(bool) -> u8| (0..64).map(|node| form(is_right(node))).collect::<Vec<u8>>();
+    let by_columns: Vec<u8> = (0..64).flat_map(|place| u16::from(is_right(place % 16 * 4)).to_be_bytes()).collect();
+    for (descr, is_fortran, data) in
+        [("|b1", "False", by_rows(u8::from)), ("|i1", "False", by_rows(u8::from)), (">i2", "True", by_columns)]
+    {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': {is_fortran}, 'shape': (16, 4), }}\n");
+        let length = (header.len() as u16).to_le_bytes();
+        std::fs::write(at("f.npy"), [&b"\x93NUMPY\x01\x00"[..], &length, header.as_bytes(), &data].concat())
+            .expect("a file");
+        let found = solve(&["--squares", "3", "--rhs", &format!("@{}", at("f.npy")), "--dirichlet", "bottom=0"]);
+        assert_eq!((&found["least"], &found["greatest"]), (&wanted["least"], &wanted["greatest"]), "{descr}");
+    }
+    let other = ["solve", "--engine", "cpu", "--squares", "3", "--levels", "5", "--rhs", &format!("@{}", at("f.npy"))];
+    let told = said(&run(&other)).replace("\n  │ ", " ");
+    assert!(told.contains("an array of shape [16, 4], and [16, 5] (vertices x levels) or [16] is wanted"), "{told}");
     let matrix = std::fs::read_to_string(at("a.mtx")).expect("a matrix");
     assert!(matrix.starts_with("%%MatrixMarket matrix coordinate real symmetric\n64 64 "), "{matrix:.80}");
     let (stiffness, mass) = (at("s.npz"), at("m.npz"));
@@ -352,7 +370,7 @@ fn problems_of_the_user_are_solved() {
         &[&["assemble", "--engine", "cpu", "--squares", "2", "--levels", "3", "--height", "0.5"], &files[..]].concat(),
     );
     let total = |path: &str| -> f64 {
-        array_file::ArrayFile::open(path.as_ref()).expect("a file").floats("data").expect("data").1.iter().sum()
+        array_file::ArrayFile::open(path.as_ref()).expect("a file").array::<f64>("data").expect("data").1.iter().sum()
     };
     assert!(total(&stiffness).abs() < 1e-12 && (total(&mass) - 1.0).abs() < 1e-12);
 }

@@ -17,6 +17,9 @@
 //! | `event_id` | u64 (n) | number of the event |
 //! | `offsets` | u64 (n + 1) | where each event's words begin |
 //! | `words` | u32 | summary banks, one after the other |
+//!
+//! These types are written. Arrays of numpy's other types of integers, floats and bool are read too,
+//! if all numbers fit into these types ([`array_file::Element`]).
 
 mod calorimeter;
 mod sums;
@@ -44,8 +47,8 @@ pub struct Banks {
 /// Reads the events of a file.
 ///
 /// # Errors
-/// [`Error::File`](crate::Error::File) if the file cannot be read, if an array is missing or has
-/// another type or shape, or if [`EventBatch::push`] refuses an event.
+/// [`Error::File`](crate::Error::File) if the file cannot be read, if an array is missing, has
+/// another shape or a number that does not fit, or if [`EventBatch::push`] refuses an event.
 pub fn read_events(path: &Path) -> Result<EventBatch> {
     let mut file = ArrayFile::open(path)?;
     let event_id: Vec<u64> = file.column("event_id")?;
@@ -60,7 +63,7 @@ pub fn read_events(path: &Path) -> Result<EventBatch> {
     let (shape, adc) = file.array::<i16>("adc")?;
     let cells = match shape[..] {
         [rows, cells] if rows as usize == events => cells as usize,
-        _ => return Err(file.error(format!("`adc` has shape {shape:?}, and there are {events} events")).into()),
+        _ => return Err(file.error(format!("`adc` has shape {shape:?}, and [{events}, cells] is wanted")).into()),
     };
     let scifi_hits: Vec<SciFiHit> = file.column("scifi_hits")?.into_iter().map(SciFiHit).collect();
     let velo_clusters: Vec<VeloCluster> = file.column("velo_clusters")?.into_iter().map(VeloCluster).collect();
@@ -155,8 +158,8 @@ pub fn write_events(out: impl Write + Seek, batch: &EventBatch) -> io::Result<()
 /// Reads summary banks.
 ///
 /// # Errors
-/// [`Error::File`](crate::Error::File) if the file cannot be read, or if an array is missing or has
-/// another type or shape.
+/// [`Error::File`](crate::Error::File) if the file cannot be read, or if an array is missing, has
+/// another shape or a number that does not fit.
 pub fn read_banks(path: &Path) -> Result<Banks> {
     let mut file = ArrayFile::open(path)?;
     let event_ids: Vec<u64> = file.column("event_id")?;

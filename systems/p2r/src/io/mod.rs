@@ -13,8 +13,9 @@
 //! | `event_id`, `track_id` | (n) | optional: integers that the output repeats |
 //!
 //! A hit whose variance of z is 0 lies on a disk across the beam. Other hits lie on cylinders.
-//! Numbers are f32 or f64, integers have 32 or 64 bits. Other usual names of `event_id` are read
-//! too (`event`, `eventNumber`, `entry`); similar names are refused.
+//! Arrays may have any of numpy's types of integers, floats (but no long doubles) and bool, in
+//! either byte order, by rows or by columns. Other usual names of `event_id` are read too (`event`,
+//! `eventNumber`, `entry`); similar names are refused.
 //!
 //! A folder ([`read_events`]) has events in the CSV files of TrackML or ACTS; see [`EventOptions`].
 //!

@@ -119,22 +119,18 @@ pub(super) fn field_ratio(field: f64) -> Result<f64> {
 /// Reads the tracks of an `.npz` file in a magnetic field along z \[T\]; see [the module](super).
 ///
 /// # Errors
-/// [`Error::File`] if the file cannot be read, or if an array is missing or has another type or
-/// shape; [`Error::Batch`] for a field of zero.
+/// [`Error::File`] if the file cannot be read, or if an array is missing, has another shape, or
+/// holds no such numbers; [`Error::Batch`] for a field of zero.
 pub fn read_sample(path: &Path, field: f64) -> Result<Sample> {
     let ratio = field_ratio(field)?;
     let mut file = ArrayFile::open(path)?;
-    let (shape, charge) = file.floats("charge")?;
+    let charge: Vec<f64> = file.column("charge")?;
     let tracks = charge.len();
-    if shape.len() != 1 {
-        return Err(file.error(format!("`charge` has shape {shape:?}, and one dimension is wanted")).into());
-    }
     let par: Vec<[f64; PARAMETERS]> = rows(&mut file, "par", Some(tracks))?;
     let cov: Vec<[f64; COVARIANCES]> = rows(&mut file, "cov", Some(tracks))?;
     let pos: Vec<[f64; 3]> = rows(&mut file, "hit_pos", None)?;
     let hit_cov: Vec<[f64; 6]> = rows(&mut file, "hit_cov", Some(pos.len()))?;
-    let offsets = file.counts("hit_offsets")?;
-    file.check_length("hit_offsets", offsets.len(), tracks + 1)?;
+    let offsets: Vec<u64> = file.as_long("hit_offsets", tracks + 1)?;
     let bounds = file.bounds("hit_offsets", offsets, pos.len())?;
     let truth: Option<Vec<[f64; PARAMETERS]>> =
         if file.has("truth") { Some(rows(&mut file, "truth", Some(tracks))?) } else { None };
@@ -143,9 +139,7 @@ pub fn read_sample(path: &Path, field: f64) -> Result<Sample> {
     let track = file.has("track_id").then_some("track_id");
     let mut ids = |name: Option<&str>| -> Result<Option<Vec<u64>>> {
         let Some(name) = name else { return Ok(None) };
-        let ids = file.counts(name)?;
-        file.check_length(name, ids.len(), tracks)?;
-        Ok(Some(ids))
+        Ok(Some(file.as_long(name, tracks)?))
     };
     let (event_ids, track_ids) = (ids(event)?, ids(track)?);
     let mut sample = Sample::default();
@@ -164,7 +158,7 @@ pub fn read_sample(path: &Path, field: f64) -> Result<Sample> {
 
 /// Reads an array of rows of `N` numbers.
 fn rows<const N: usize>(file: &mut ArrayFile, name: &str, length: Option<usize>) -> Result<Vec<[f64; N]>> {
-    let (shape, values) = file.floats(name)?;
+    let (shape, values) = file.array::<f64>(name)?;
     let found = shape.first().copied().unwrap_or(0) as usize;
     if shape.len() != 2 || shape[1] != N as u64 || length.is_some_and(|length| length != found) {
         let wanted = length.map_or_else(|| "n".to_owned(), |length| length.to_string());

@@ -100,8 +100,7 @@ fn field_name(text: &str) -> Result<FieldName, String> {
 #[derive(Args)]
 pub(super) struct FieldOptions {
     /// Magnetic field: parametrised (the CMS solenoid's), map (the same, in an r-z grid of 10 mm),
-    /// uniform=TESLA along z, or FILE.npy, a map of float32, points of r x points of z x 2, Bz and
-    /// Br in T
+    /// uniform=TESLA along z, or FILE.npy, a map of points of r x points of z x 2, Bz and Br in T
     #[arg(long, default_value = "parametrised", value_name = "FIELD", value_parser = field_name, help_heading = "World")]
     field: FieldName,
     /// Distance of the points of --field FILE.npy, mm [default: 10]
