@@ -31,7 +31,7 @@ impl EngineOptions {
 /// Triangles.
 #[derive(Args)]
 pub(super) struct FlatOptions {
-    /// Triangles in a file: Gmsh's .msh (MSH 4.1), or .node and .ele of the program Triangle
+    /// Triangles in a file: Gmsh's .msh (MSH 4.1, or 2.2 as text), or .node and .ele of the program Triangle
     #[arg(long, value_name = "FILE", help_heading = "Mesh", conflicts_with_all = ["squares", "jitter", "grade"])]
     mesh: Option<PathBuf>,
     /// Unit square of N x N cells, two triangles each; 32 if not given, 389 in a bench
@@ -68,7 +68,8 @@ impl FlatOptions {
             Some(path) if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("msh")) => {
                 vec![path.clone()]
             }
-            Some(path) => io::paths(path).to_vec(),
+            // A file of Gmsh's may have any name.
+            Some(path) => io::paths(path).into_iter().chain([path.clone()]).collect(),
         }
     }
 

@@ -1,9 +1,9 @@
-//! Triangles and named edges from Gmsh's format MSH 4.1, as text or binary.
+//! Triangles and named edges from Gmsh's formats: MSH 4.1 as text or binary, and MSH 2.2 as text.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use super::{NamedEdges, file_error};
+use super::{NamedEdges, file_error, refuse_other_format};
 use crate::error::{Error, Result};
 use crate::mesh::Triangles;
 
@@ -17,10 +17,20 @@ const TRIANGLE: i64 = 2;
 ///
 /// # Errors
 /// [`Error::File`] if the file cannot be read or is not a plane mesh of triangles of first order in
-/// MSH 4.1. Faults of a text file are [`Error::Line`].
+/// MSH 4.1, or in MSH 2.2 as text. Faults of a text file are [`Error::Line`].
 pub fn read_gmsh(path: &Path) -> Result<(Triangles, NamedEdges)> {
     let bytes = std::fs::read(path).map_err(|error| file_error(path, error))?;
-    Reader { path, bytes: &bytes, at: 0, is_binary: false }.mesh()
+    // Text before the first section is no fault, unless it is that of another format.
+    if !bytes.trim_ascii_start().starts_with(b"$") || bytes.trim_ascii_start().starts_with(b"$NOD") {
+        refuse_other_format(path, &bytes)?;
+    }
+    Reader { path, bytes: &bytes, at: 0, is_binary: false, version: Version::Msh41 }.mesh()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    Msh41,
+    Msh22,
 }
 
 /// Counts, identifiers (`int`, 4 bytes in a binary file) and coordinates, one after the other.
@@ -29,6 +39,7 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     is_binary: bool,
+    version: Version,
 }
 
 /// Content of the sections.
@@ -43,6 +54,8 @@ struct Content {
     vertices: Vec<[f64; 2]>,
     triangles: Vec<[u32; 3]>,
     named: NamedEdges,
+    /// z of the first node.
+    height: Option<f64>,
 }
 
 impl Reader<'_> {
@@ -60,13 +73,19 @@ impl Reader<'_> {
         let mut content = Content::default();
         let mut seen = Vec::new();
         while let Some(section) = self.section() {
-            match section.as_str() {
-                "MeshFormat" => self.format()?,
-                _ if seen.is_empty() => return self.error("a Gmsh file begins with $MeshFormat"),
-                "PhysicalNames" => self.names(&mut content)?,
-                "Entities" => self.entities(&mut content)?,
-                "Nodes" => self.nodes(&mut content)?,
-                "Elements" => self.elements(&mut content)?,
+            let is_read = ["PhysicalNames", "Entities", "Nodes", "Elements"].contains(&section.as_str());
+            if is_read && !seen.iter().any(|seen| seen == "MeshFormat") {
+                return self.error(format!("${section} comes before $MeshFormat, which tells how to read it"));
+            }
+            match (section.as_str(), self.version) {
+                ("MeshFormat", _) => self.format()?,
+                ("PhysicalNames", _) => self.names(&mut content)?,
+                ("Entities", Version::Msh41) => self.entities(&mut content)?,
+                ("Nodes", Version::Msh41) => self.nodes(&mut content)?,
+                ("Nodes", Version::Msh22) => self.list_of_nodes(&mut content)?,
+                ("Elements", Version::Msh41) => self.elements(&mut content)?,
+                ("Elements", Version::Msh22) => self.list_of_elements(&mut content)?,
+                // $Comments and sections that a plane mesh does not need.
                 _ => {}
             }
             self.end(&section)?;
@@ -118,17 +137,27 @@ impl Reader<'_> {
         let &[version, kind, size] = &words[..] else {
             return self.error("$MeshFormat should hold a version, a file type and a size");
         };
-        if version != "4.1" {
-            return self.error(format!("MSH {version}, and this program reads 4.1: gmsh -save -format msh41"));
-        }
+        let remedy = format!("save it anew: gmsh {} -save -format msh41 -o new.msh", self.path.display());
+        self.version = match version {
+            "4.1" => Version::Msh41,
+            "2.2" => Version::Msh22,
+            _ => return self.error(format!("MSH {version}, and this program reads 4.1 and 2.2: {remedy}")),
+        };
         match (kind, size) {
             ("0", _) => Ok(()),
+            ("1", _) if self.version == Version::Msh22 => {
+                self.error(format!("binary MSH 2.2, and this program reads 2.2 as text only: {remedy}"))
+            }
             ("1", "8") => {
                 self.is_binary = true;
                 let one = self.int()?;
-                if one == 1 { Ok(()) } else { self.error("a binary file of the other byte order: save it as text") }
+                if one == 1 { Ok(()) } else { self.error(format!("a binary file of the other byte order: {remedy}")) }
             }
-            _ => self.error(format!("file type {kind} with sizes of {size} bytes: 0, or 1 with 8, is read")),
+            _ => self.error(format!(
+                "file type {} with sizes of {} bytes, and this program reads 0, or 1 with 8: {remedy}",
+                kind.escape_default(),
+                size.escape_default()
+            )),
         }
     }
 
@@ -185,12 +214,16 @@ impl Reader<'_> {
         self.line();
         for _ in 0..count {
             let line = String::from_utf8_lossy(self.line()).into_owned();
-            let mut words = line.trim().splitn(3, ' ');
-            let mut number = || words.next().and_then(|word| word.parse::<i64>().ok());
+            let mut rest = line.trim();
+            let mut number = || {
+                let (word, after) = rest.split_once(char::is_whitespace)?;
+                rest = after.trim_start();
+                word.parse::<i64>().ok()
+            };
             let (Some(dimension), Some(tag)) = (number(), number()) else {
                 return self.error("a physical name should be a dimension, a number and a name in quotes");
             };
-            let name = words.next().unwrap_or_default().trim().trim_matches('"').to_owned();
+            let name = rest.trim_matches('"').to_owned();
             content.names.insert((dimension, tag), name);
         }
         Ok(())
@@ -223,34 +256,61 @@ impl Reader<'_> {
 
     fn nodes(&mut self, content: &mut Content) -> Result<()> {
         let [blocks, ..] = [self.size()?, self.size()?, self.size()?, self.size()?];
-        let mut height = None;
         for _ in 0..blocks {
             let [dimension, _, is_parametric] = [self.int()?, self.int()?, self.int()?];
             let count = self.size()?;
-            let first = content.vertices.len();
+            let first = content.vertices.len() as u64;
             for place in 0..count {
-                let tag = self.size()?;
-                let Ok(place) = u32::try_from(first as u64 + place) else {
-                    return self.error("more vertices than are numbered in 32 bits");
-                };
-                if content.places.insert(tag, place).is_some() {
-                    return self.error(format!("node {tag} is there twice"));
-                }
+                self.node_tag(content, first + place)?;
             }
             for _ in 0..count {
-                let [x, y, z] = [self.real()?, self.real()?, self.real()?];
+                self.node_place(content)?;
                 for _ in 0..if is_parametric == 0 { 0 } else { dimension } {
                     self.real()?;
                 }
-                let wanted = *height.get_or_insert(z);
-                if (z - wanted).abs() > 1e-9 * (x.abs() + y.abs() + wanted.abs() + 1.0) {
-                    return self.error(format!(
-                        "a node at z = {z}, and others at {wanted}: a mesh is extruded from a plane, z = constant"
-                    ));
-                }
-                content.vertices.push([x, y]);
             }
         }
+        Ok(())
+    }
+
+    /// The nodes of MSH 2.2: their number, and a tag and a place each.
+    fn list_of_nodes(&mut self, content: &mut Content) -> Result<()> {
+        for _ in 0..self.size()? {
+            self.node_tag(content, content.vertices.len() as u64)?;
+            self.node_place(content)?;
+        }
+        self.end_of_list("nodes", "$EndNodes")
+    }
+
+    fn node_tag(&mut self, content: &mut Content, place: u64) -> Result<()> {
+        let tag = self.size()?;
+        let Ok(place) = u32::try_from(place) else {
+            return self.error("more vertices than are numbered in 32 bits");
+        };
+        if content.places.insert(tag, place).is_some() {
+            return self.error(format!("node {tag} is there twice"));
+        }
+        Ok(())
+    }
+
+    fn node_place(&mut self, content: &mut Content) -> Result<()> {
+        let [x, y, z] = [self.real()?, self.real()?, self.real()?];
+        let wanted = *content.height.get_or_insert(z);
+        if (z - wanted).abs() > 1e-9 * (x.abs() + y.abs() + wanted.abs() + 1.0) {
+            return self.error(format!(
+                "a node at z = {z}, and others at {wanted}: a mesh is extruded from a plane, z = constant"
+            ));
+        }
+        content.vertices.push([x, y]);
+        Ok(())
+    }
+
+    fn end_of_list(&mut self, kind: &str, mark: &str) -> Result<()> {
+        let before = self.at;
+        if self.word()? != mark {
+            return self.error(format!("more {kind} than the section promises"));
+        }
+        self.at = before;
         Ok(())
     }
 
@@ -262,28 +322,56 @@ impl Reader<'_> {
             let names = content.edge_names(entity);
             for _ in 0..count {
                 self.size()?;
-                match kind {
-                    POINT => {
-                        self.size()?;
-                    }
-                    LINE => {
-                        let edge = [self.node(content)?, self.node(content)?];
-                        for name in &names {
-                            content.named.entry(name.clone()).or_default().push(edge);
-                        }
-                    }
-                    TRIANGLE => {
-                        let corners = [self.node(content)?, self.node(content)?, self.node(content)?];
-                        content.triangles.push(corners);
-                    }
-                    3 => return self.error("quadrangles: mesh with triangles (no Recombine)"),
-                    8 | 9 => return self.error("elements of second order: mesh with -order 1"),
-                    4..=7 => return self.error("elements in 3 dimensions: mesh the surface only (gmsh -2)"),
-                    _ => {
-                        return self
-                            .error(format!("elements of Gmsh's type {kind}: triangles of first order are read"));
-                    }
+                self.element(content, kind, &names)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The elements of MSH 2.2: their number, and a tag, a type, tags and nodes each. The first of
+    /// the tags is the physical one. An element of several physical groups is listed for each.
+    fn list_of_elements(&mut self, content: &mut Content) -> Result<()> {
+        for _ in 0..self.size()? {
+            self.size()?;
+            let kind = self.int()?;
+            let mut tags = 0..self.size()?;
+            let physical = if tags.next().is_some() { self.int()?.abs() } else { 0 };
+            for _ in tags {
+                self.int()?;
+            }
+            let names = if physical == 0 { Vec::new() } else { vec![content.name_of_curve(physical)] };
+            self.element(content, kind, &names)?;
+        }
+        let mut seen = HashSet::new();
+        content.triangles.retain(|corners| {
+            let mut corners = *corners;
+            corners.sort_unstable();
+            seen.insert(corners)
+        });
+        self.end_of_list("elements", "$EndElements")
+    }
+
+    /// The nodes of an element. `names` are those of its physical curves.
+    fn element(&mut self, content: &mut Content, kind: i64, names: &[String]) -> Result<()> {
+        match kind {
+            POINT => {
+                self.size()?;
+            }
+            LINE => {
+                let edge = [self.node(content)?, self.node(content)?];
+                for name in names {
+                    content.named.entry(name.clone()).or_default().push(edge);
                 }
+            }
+            TRIANGLE => {
+                let corners = [self.node(content)?, self.node(content)?, self.node(content)?];
+                content.triangles.push(corners);
+            }
+            3 => return self.error("quadrangles: mesh with triangles (no Recombine)"),
+            8 | 9 => return self.error("elements of second order: mesh with -order 1"),
+            4..=7 => return self.error("elements in 3 dimensions: mesh the surface only (gmsh -2)"),
+            _ => {
+                return self.error(format!("elements of Gmsh's type {kind}: triangles of first order are read"));
             }
         }
         Ok(())
@@ -302,10 +390,14 @@ impl Content {
     /// The names of a curve's edges.
     fn edge_names(&self, curve: i64) -> Vec<String> {
         let tags = self.curves.get(&curve).map(Vec::as_slice).unwrap_or_default();
-        let name = |tag: &i64| self.names.get(&(1, *tag)).filter(|name| !name.is_empty()).cloned();
-        let names: BTreeMap<String, ()> =
-            tags.iter().map(|tag| (name(tag).unwrap_or_else(|| tag.to_string()), ())).collect();
+        let names: BTreeMap<String, ()> = tags.iter().map(|&tag| (self.name_of_curve(tag), ())).collect();
         names.into_keys().collect()
+    }
+
+    /// The name of a physical curve.
+    fn name_of_curve(&self, physical: i64) -> String {
+        let name = self.names.get(&(1, physical)).filter(|name| !name.is_empty());
+        name.cloned().unwrap_or_else(|| physical.to_string())
     }
 }
 
@@ -319,7 +411,7 @@ mod tests {
         $Elements\n4 5 1 5\n0 1 15 1\n1 12\n1 5 1 1\n2 12 2\n1 6 1 1\n3 12 1\n2 1 2 2\n4 12 1 3\n5 2 12 3\n$EndElements\n";
 
     fn read(text: &[u8]) -> Result<(Triangles, NamedEdges)> {
-        Reader { path: Path::new("a.msh"), bytes: text, at: 0, is_binary: false }.mesh()
+        Reader { path: Path::new("a.msh"), bytes: text, at: 0, is_binary: false, version: Version::Msh41 }.mesh()
     }
 
     #[test]
@@ -334,7 +426,10 @@ mod tests {
     #[test]
     fn faults_name_their_line() {
         for (from, to, told) in [
-            ("4.1 0 8", "2.2 0 8", "a.msh:3: MSH 2.2, and this program reads 4.1"),
+            ("4.1 0 8", "4 0 8", "a.msh:3: MSH 4, and this program reads 4.1 and 2.2: save it anew: gmsh a.msh -save"),
+            ("4.1 0 8", "2.2 1 8", "a.msh:3: binary MSH 2.2, and this program reads 2.2 as text only: save it anew"),
+            ("4.1 0 8", "4.1 1 4", "a.msh:3: file type 1 with sizes of 4 bytes"),
+            ("$MeshFormat\n4.1 0 8\n$EndMeshFormat\n", "", "a.msh:2: $PhysicalNames comes before $MeshFormat"),
             ("1 1 0\n$End", "1 1 0.5\n$End", "a node at z = 0.5"),
             ("1 1 0\n$End", "1 nan 0\n$End", "a finite number"),
             ("4 12 1 3", "4 12 1 99", "there is no node 99"),
@@ -350,6 +445,44 @@ mod tests {
         for length in 0..SQUARE.len() - 2 {
             assert!(read(&SQUARE.as_bytes()[..length]).is_err(), "{length}");
         }
+    }
+
+    #[test]
+    fn comments_and_unknown_sections_are_skipped() {
+        let wanted = read(SQUARE.as_bytes()).expect("a mesh");
+        let (comments, unknown) =
+            ("$Comments\nof 5 $ a line\n$Nodes\n$EndComments\n", "$Parametrizations\n1 2\n$EndParametrizations\n");
+        for before in ["$MeshFormat", "$PhysicalNames", "$Entities", "$Nodes", "$Elements"] {
+            let text = SQUARE.replacen(before, &format!("{comments}{unknown}{before}"), 1);
+            assert_eq!(read(text.as_bytes()).expect(before), wanted, "{before}");
+            assert_eq!(read(text.replace('\n', "\r\n").as_bytes()).expect(before), wanted, "{before}");
+        }
+        assert_eq!(read(format!("{SQUARE}{unknown}{comments}").as_bytes()).expect("a mesh"), wanted);
+    }
+
+    const OLD_SQUARE: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2\n1  7 \"west wall\"\n2 9 \"land\"\n$EndPhysicalNames\n\
+        $Nodes\n4\n12 0 0 0\n1 1 0 0\n2 0 1 0\n3 1 1 0\n$EndNodes\n\
+        $Elements\n6\n1 15 2 0 1 12\n2 1 2 7 5 12 2\n3 1 3 -8 6 1 12 1\n4 2 2 9 1 12 1 3\n5 2 2 9 1 2 12 3\n\
+        6 2 4 4 1 1 1 12 3 1\n$EndElements\n$NodeData\n1\n$EndNodeData\n";
+
+    #[test]
+    fn files_of_the_older_version_are_read() {
+        // The last triangle is listed a second time, as one of another physical surface.
+        assert_eq!(read(OLD_SQUARE.as_bytes()).expect("a mesh"), read(SQUARE.as_bytes()).expect("a mesh"));
+        for (from, to, told) in [
+            ("$Nodes\n4\n", "$Nodes\n3\n", "more nodes than the section promises"),
+            ("$Nodes\n4\n", "$Nodes\n5\n", "a count or a tag is expected here, not `$EndNodes`"),
+            ("$Elements\n6\n", "$Elements\n5\n", "more elements than the section promises"),
+            ("12 1 3\n5", "12 1 99\n5", "there is no node 99"),
+            ("2 0 1 0", "2 0 1 0.5", "a node at z = 0.5"),
+            ("2 0 1 0", "1 0 1 0", "node 1 is there twice"),
+            ("4 2 2 9 1 12 1 3", "4 9 2 9 1 12 1 3", "elements of second order"),
+        ] {
+            let error = read(OLD_SQUARE.replacen(from, to, 1).as_bytes()).expect_err(to).to_string();
+            assert!(error.contains(told), "{told}: {error}");
+        }
+        let end = OLD_SQUARE.find("\n$NodeData").expect("a section");
+        assert!((0..end).all(|length| read(&OLD_SQUARE.as_bytes()[..length]).is_err()));
     }
 
     #[test]

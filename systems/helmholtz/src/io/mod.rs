@@ -1,6 +1,7 @@
-//! Mesh files: the pair of text files of the program Triangle, and Gmsh's format MSH 4.1; VTU files
-//! for ParaView.
+//! Mesh files: the pair of text files of the program Triangle, and Gmsh's formats MSH 4.1 and 2.2;
+//! VTU files for ParaView.
 
+mod formats;
 mod gmsh;
 mod triangle;
 mod vtu;
@@ -19,17 +20,35 @@ pub use vtu::{read_vtu, write_vtu};
 /// Named edges of a mesh: pairs of vertices.
 pub type NamedEdges = BTreeMap<String, Vec<[u32; 2]>>;
 
-/// Reads triangles and named edges: Gmsh's MSH 4.1 if the name ends in `.msh`, otherwise the files
-/// of the program Triangle, which name no edges.
+/// Reads triangles and named edges: as [`read_gmsh`] if the name ends in `.msh` or if the file
+/// begins as Gmsh's do, otherwise the files of the program Triangle, which name no edges.
 ///
 /// # Errors
-/// As [`read`] and [`read_gmsh`].
+/// As [`read`] and [`read_gmsh`]. Another mesh format is [`Error::File`] with its name.
 pub fn read_mesh(path: &Path) -> Result<(Triangles, NamedEdges)> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("msh")) {
-        read_gmsh(path)
-    } else {
-        Ok((read(path)?, NamedEdges::new()))
+        return read_gmsh(path);
     }
+    let [nodes, _] = paths(path);
+    if path != nodes && !nodes.exists() && path.is_file() {
+        let bytes = std::fs::read(path).map_err(|error| file_error(path, error))?;
+        if bytes.trim_ascii_start().starts_with(b"$") && formats::name_of(path, &bytes).is_none() {
+            return read_gmsh(path);
+        }
+        refuse_other_format(path, &bytes)?;
+        let what = format!("this is no mesh that is read, and there is no {}; {MESHES}", nodes.display());
+        return Err(Error::File { path: path.display().to_string(), what });
+    }
+    Ok((read(path)?, NamedEdges::new()))
+}
+
+const MESHES: &str = "meshes are read from Gmsh's MSH 4.1 or 2.2, or from .node and .ele files";
+
+/// Refuses a file of a known format that is not read.
+fn refuse_other_format(path: &Path, bytes: &[u8]) -> Result<()> {
+    let Some(name) = formats::name_of(path, bytes) else { return Ok(()) };
+    let what = format!("this is {name}; {MESHES}: {}", formats::remedy(path, name));
+    Err(Error::File { path: path.display().to_string(), what })
 }
 
 fn file_error(path: &Path, error: io::Error) -> Error {

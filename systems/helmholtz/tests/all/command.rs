@@ -332,6 +332,13 @@ fn problems_of_the_user_are_solved() {
     let (mesh, flux) = (at("square.msh"), "wall=-1");
     let gmsh = ["--mesh", &mesh, "--levels", "5", "--rhs", "if(x<0.5,0,1)", "--neumann", flux, "--diffusion", "2"];
     assert!(number(&solve(&gmsh)["least"]) < 0.0);
+    // $Comments and the older format make the same mesh.
+    let wanted = solve(&gmsh);
+    let comments = "$Comments\nby a script\n$EndComments\n";
+    std::fs::write(at("comments.msh"), format!("{comments}{SQUARE}")).expect("a file");
+    let comments = at("comments.msh");
+    let same = solve(&[&["--mesh", &comments], &gmsh[2..]].concat());
+    assert_eq!((&same["least"], &same["greatest"]), (&wanted["least"], &wanted["greatest"]));
     // A field goes out and in again, in each format; and so does a matrix.
     let common = ["--squares", "3", "--jitter", "0.2", "--rhs", "y-z", "--dirichlet", "left=-1"];
     let first = solve(&common);
