@@ -4,6 +4,7 @@
 #[allow(dead_code)]
 mod forward;
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -168,6 +169,18 @@ fn events_of_acts_are_read() {
     assert!(said.contains("1 tracks, 9 hits") && said.contains("2 particles are left out"), "{said}");
     let fitted = std::fs::read_to_string(&table).expect("a table");
     assert!(fitted.lines().nth(1).is_some_and(|line| line.starts_with("7,1,")), "{fitted}");
+    // Whole numbers as pandas writes them, in gzip with a name of plain text.
+    let floats: String = rows.lines().map(|row| row.replacen(',', ".0,", 1) + "\n").collect();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(format!("particle_id,tx,ty,tz,tpx,tpy,tpz\n{floats}").as_bytes()).expect("in memory");
+    let bytes = [gzip.finish().expect("in memory"), vec![0; 100]].concat();
+    std::fs::write(folder.path().join("event000000007-hits.csv"), bytes).expect("written");
+    let done = run(&["run", events, "--field", "-2", "--engine", "cpu", "-o", &table]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert_eq!(std::fs::read_to_string(&table).expect("a table"), fitted);
+    write("event000000007-hits.csv", format!("particle_id,tx,ty,tz,tpx,tpy,tpz\n{rows}").replacen("1,", "1.5,", 1));
+    let said = text(&run(&["run", events, "--engine", "cpu"]).stderr).replace("\n  │ ", " ");
+    assert!(said.contains("line 2: `1.5` in column `particle_id` is no whole number"), "{said}");
     for (change, told) in [("tpx", "there is no column `tpx`"), ("particle_id", "no column particle_id")] {
         write(
             "event000000007-hits.csv",

@@ -173,13 +173,13 @@ impl Event {
         while table.next()? {
             let place = [table.number(x)?, table.number(y)?, table.number(z)?];
             let volume = surfaces.add(layer.read(&table)?, place);
-            measured.insert(table.text(id).to_owned(), (place, volume));
+            measured.insert(table.id(id)?, (place, volume));
         }
         let mut table = Table::open(truth)?;
         let [id] = table.columns(["hit_id"])?;
         let columns = table.columns(["tx", "ty", "tz", "tpx", "tpy", "tpz"])?;
         while table.next()? {
-            let Some(&(place, volume)) = measured.get(table.text(id)) else {
+            let Some(&(place, volume)) = measured.get(&table.id(id)?) else {
                 return Err(table.wrong(format!("there is no hit `{}` in {}", table.text(id), hits.display())));
             };
             self.add_hit(&table, columns, Some(place), |_| Ok(volume))?;

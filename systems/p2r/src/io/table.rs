@@ -1,10 +1,7 @@
 //! Rows of CSV files.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::Path;
-
-use flate2::read::MultiGzDecoder;
 
 use crate::error::{Error, Result};
 
@@ -24,9 +21,7 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self> {
-        let file = BufReader::new(File::open(path).map_err(|source| failed(path, None, source))?);
-        let is_compressed = path.extension().is_some_and(|ending| ending == "gz");
-        let bytes: Box<dyn Read> = if is_compressed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+        let bytes = table_file::open(path).map_err(|source| failed(path, None, source))?;
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
         let header = reader.headers().map_err(|source| failed(path, Some(1), source))?.clone();
         let named = header.iter().enumerate().filter(|(_, name)| name.starts_with("particle_id"));
@@ -68,11 +63,23 @@ impl<'a> Table<'a> {
     }
 
     pub(super) fn whole(&self, column: usize) -> Result<u64> {
+        table_file::whole(self.text(column)).map_err(|reason| self.unlike(column, reason))
+    }
+
+    /// Returns an identifier. Whole numbers are written without a fraction, because one file may
+    /// have `1` and another one `1.0`.
+    pub(super) fn id(&self, column: usize) -> Result<String> {
         let text = self.text(column);
-        text.parse().map_err(|_| {
-            let name = self.header.get(column).unwrap_or_default();
-            self.wrong(format!("`{text}` in column `{name}` is no whole number"))
-        })
+        match table_file::whole::<i128>(text) {
+            Ok(number) => Ok(number.to_string()),
+            Err(reason) if text.parse::<f64>().is_ok_and(f64::is_finite) => Err(self.unlike(column, reason)),
+            Err(_) => Ok(text.to_owned()),
+        }
+    }
+
+    fn unlike(&self, column: usize, reason: &str) -> Error {
+        let (text, name) = (self.text(column), self.header.get(column).unwrap_or_default());
+        self.wrong(format!("`{text}` in column `{name}` {reason}"))
     }
 
     /// Returns the id of the row's particle. Newer versions of ACTS write its parts as columns.
@@ -80,7 +87,7 @@ impl<'a> Table<'a> {
         if self.particle.is_empty() {
             return Err(failed(self.path, Some(1), "there is no column `particle_id`"));
         }
-        let parts: Vec<&str> = self.particle.iter().map(|&column| self.text(column)).collect();
+        let parts: Vec<String> = self.particle.iter().map(|&column| self.id(column)).collect::<Result<_>>()?;
         Ok(parts.join("|"))
     }
 }

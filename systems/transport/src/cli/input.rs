@@ -1,6 +1,5 @@
 //! Particles: simulated or from files.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -22,10 +21,10 @@ pub(super) struct InputOptions {
     /// Fraction of photons; all other particles are electrons [default: 0.2]
     #[arg(long, value_name = "PART", value_parser = part, help_heading = "Particles")]
     photons: Option<f64>,
-    /// Particles from a CSV file with a header: kind (photon, electron or positron), x, y, z in mm,
+    /// Particles from a CSV file, gzipped or not, or from standard input (-), with a header: kind (photon, electron or positron), x, y, z in mm,
     /// px, py, pz in MeV/c. Particles of an event share a number in the column event_id (or event,
     /// eventNumber, entry); without it each particle is an event
-    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["tracks", "photons"], help_heading = "Particles")]
+    #[arg(long, value_name = "FILE.csv|-", conflicts_with_all = ["tracks", "photons"], help_heading = "Particles")]
     input: Option<PathBuf>,
     /// Seed of these particles and of all random numbers
     #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Particles")]
@@ -58,7 +57,8 @@ impl InputOptions {
     pub(super) fn particles(&self) -> Result<Particles, Failure> {
         if let Some(path) = &self.input {
             let Read { primaries, events, lines } = read(path)?;
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = table_file::name(path);
+            let name = Path::new(&name).file_name().unwrap_or_default().display();
             let text = format!("{} of {name}, seed {}", counted(primaries.len()), self.seed);
             return Ok(Particles { primaries, events, text, from: Some((path.clone(), lines)) });
         }
@@ -90,7 +90,7 @@ impl Particles {
     /// The origin `FILE:LINE` of a particle from a file.
     pub(super) fn place(&self, number: usize) -> Option<String> {
         let (path, lines) = self.from.as_ref()?;
-        Some(format!("{}:{}", path.display(), lines.get(number)?))
+        Some(format!("{}:{}", table_file::name(path), lines.get(number)?))
     }
 }
 
@@ -106,7 +106,7 @@ struct Read {
 
 /// Reads particles. The run rejects those that are not finite.
 fn read(path: &Path) -> Result<Read, Failure> {
-    let told = |what: String| Failure::new(Code::Data, format_args!("{}{what}", path.display()));
+    let told = |what: String| Failure::new(Code::Data, format_args!("{}{what}", table_file::name(path)));
     let broken = |error: csv::Error| {
         let line = error.position().map_or_else(String::new, |position| format!(":{}", position.line()));
         let what = match error.into_kind() {
@@ -116,7 +116,7 @@ fn read(path: &Path) -> Result<Read, Failure> {
         };
         told(format!("{line}: {what}"))
     };
-    let file = File::open(path).map_err(|error| told(format!(": {error}")))?;
+    let file = table_file::open(path).map_err(|error| told(format!(": {error}")))?;
     // Rows of another length are reported with the name of the file.
     let mut reader = ReaderBuilder::new().flexible(true).trim(Trim::All).comment(Some(b'#')).from_reader(file);
     let header = reader.headers().map_err(broken)?.clone();
@@ -152,9 +152,8 @@ fn read(path: &Path) -> Result<Read, Failure> {
         let [x, y, z, px, py, pz] = numbers;
         let number = particles.primaries.len() as u64;
         particles.events.push(match event_at {
-            Some(at) => row[at]
-                .parse()
-                .map_err(|_| told(format!(":{line}: column `{}`: `{}` is no number", &header[at], &row[at])))?,
+            Some(at) => table_file::whole(&row[at])
+                .map_err(|reason| told(format!(":{line}: column `{}`: `{}` {reason}", &header[at], &row[at])))?,
             None => number,
         });
         particles.primaries.push(Primary { kind, place: [x, y, z], momentum: [px, py, pz] });

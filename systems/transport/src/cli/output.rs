@@ -1,10 +1,12 @@
 //! Deposited energy as files: histograms, and sums of events.
 
 use std::collections::HashMap;
-use std::io::{self, Seek, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use command_host::{Code, Failure, write_file};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use npyz::WriterBuilder;
 use transport::{Deposits, Outcome};
 use zip::write::SimpleFileOptions;
@@ -16,7 +18,37 @@ use super::input::Particles;
 #[derive(Clone, Debug)]
 pub(super) struct Output {
     path: PathBuf,
-    is_csv: bool,
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Csv,
+    /// CSV in gzip.
+    CsvGz,
+    Npz,
+}
+
+impl Format {
+    /// Returns the format of a name; None for another ending.
+    fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        [(".csv", Self::Csv), (".csv.gz", Self::CsvGz), (".npz", Self::Npz)]
+            .into_iter()
+            .find_map(|(ending, format)| name.ends_with(ending).then_some(format))
+    }
+
+    /// Writes text, compressed if that is the format.
+    fn write_text(self, out: impl Write, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let mut out = BufWriter::new(out);
+        if self != Self::CsvGz {
+            text(&mut out)?;
+            return out.flush();
+        }
+        let mut out = BufWriter::new(GzEncoder::new(out, Compression::default()));
+        text(&mut out)?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?.flush()
+    }
 }
 
 /// Checks before a long run that the folder of an output exists.
@@ -30,12 +62,12 @@ pub(super) fn check_folder(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Refuses scores of another ending than .csv before anything is computed.
+/// Refuses scores of another ending than .csv and .csv.gz before anything is computed.
 pub(super) fn check_scores(path: &Path) -> Result<(), Failure> {
-    if path.extension().is_none_or(|ending| ending != "csv") {
+    if !matches!(Format::of(path), Some(Format::Csv | Format::CsvGz)) {
         return Err(Failure::new(
             Code::Usage,
-            format_args!("--scores {}: scores are written as .csv (a row an event)", path.display()),
+            format_args!("--scores {}: scores are written as .csv or .csv.gz (a row an event)", path.display()),
         ));
     }
     check_folder(path)
@@ -49,26 +81,21 @@ pub(super) fn edges([low, high]: [f64; 2], bins: usize) -> Vec<f64> {
 impl Output {
     /// Of `--output`: refuses another ending before anything is computed.
     pub(super) fn of(path: &Path) -> Result<Self, Failure> {
-        let is_csv = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("csv") => true,
-            Some("npz") => false,
-            _ => {
-                let what = "deposits are written as .csv (a row a bin) or .npz (for numpy.load)";
-                return Err(Failure::new(Code::Usage, format_args!("--output {}: {what}", path.display())));
-            }
+        let Some(format) = Format::of(path) else {
+            let what = "deposits are written as .csv (a row a bin), .csv.gz or .npz (for numpy.load)";
+            return Err(Failure::new(Code::Usage, format_args!("--output {}: {what}", path.display())));
         };
         check_folder(path)?;
-        Ok(Self { path: path.to_owned(), is_csv })
+        Ok(Self { path: path.to_owned(), format })
     }
 
-    /// As `.csv` a row for each bin: its bounds, and MeV. As `.npz` the arrays `energies` (MeV,
+    /// As `.csv` and `.csv.gz` a row for each bin: its bounds, and MeV. As `.npz` the arrays `energies` (MeV,
     /// bins of r x bins of z), `r_edges` and `z_edges` (mm), and `beyond` (MeV beyond all bins).
     pub(super) fn write(&self, deposits: &Deposits) -> Result<(), Failure> {
-        write_file(
-            &self.path,
-            "transport",
-            |out| if self.is_csv { rows(out, deposits) } else { archive(out, deposits) },
-        )
+        write_file(&self.path, "transport", |out| match self.format {
+            Format::Npz => archive(out, deposits),
+            format => format.write_text(out, |out| rows(out, deposits)),
+        })
     }
 }
 
@@ -130,7 +157,7 @@ pub(super) fn write_scores(
         event.initial += primary.kinetic();
         event.deposited.iter_mut().zip(scores).for_each(|(sum, score)| *sum += score);
     }
-    write_file(path, "transport", |out| {
+    let write = |out: &mut dyn Write| {
         let mut csv = csv::Writer::from_writer(out);
         let fixed = ["event", "particles", "kinetic_mev"].map(str::to_owned);
         csv.write_record(fixed.into_iter().chain(materials.iter().map(|name| format!("{name}_mev"))))?;
@@ -139,5 +166,6 @@ pub(super) fn write_scores(
             csv.write_record(fixed.into_iter().chain(deposited.iter().map(f64::to_string)))?;
         }
         csv.flush()
-    })
+    };
+    write_file(path, "transport", |out| Format::of(path).unwrap_or(Format::Csv).write_text(out, write))
 }

@@ -72,11 +72,11 @@ pub(super) struct Run {
     plot: Option<PathBuf>,
     #[command(flatten)]
     picture: PictureOptions,
-    /// Write the deposited energy: .csv, a row a bin; .npz, for numpy.load
-    #[arg(long, value_name = "FILE.csv|npz", help_heading = "Histogram")]
+    /// Write the deposited energy: .csv or .csv.gz, a row a bin; .npz, for numpy.load
+    #[arg(long, value_name = "FILE.csv|csv.gz|npz", help_heading = "Histogram")]
     output: Option<PathBuf>,
     /// Write the deposited energy of each event in each material, a row an event
-    #[arg(long, value_name = "FILE.csv", help_heading = "Histogram")]
+    #[arg(long, value_name = "FILE.csv|csv.gz", help_heading = "Histogram")]
     scores: Option<PathBuf>,
     /// JSON instead of text
     #[arg(long)]

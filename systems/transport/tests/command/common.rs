@@ -1,11 +1,22 @@
 //! Starts the command, and reads its reports.
 
-use std::process::{Command, Output};
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
 pub(crate) fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_transport")).args(arguments).output().expect("the command")
+}
+
+/// Runs the command with this standard input.
+pub(crate) fn run_with_input(arguments: &[&str], input: &[u8]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_transport"));
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command");
+    // The input is shorter than a pipe's buffer, so no thread is needed.
+    child.stdin.take().expect("a pipe").write_all(input).expect("written");
+    child.wait_with_output().expect("the command")
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {

@@ -1,5 +1,7 @@
 //! Files that `transport run` reads, and invalid command lines.
 
+use std::io::{Read, Write};
+
 use kernel_host::testing::on_fast_adapters;
 
 use super::common::*;
@@ -112,11 +114,68 @@ fn columns_of_event_numbers_are_read_or_refused() {
     for (columns, numbers, told) in [
         ("evnt_id", ["7", "7", "9"], "beam.csv:1: column `evnt_id` looks like `event_id`"),
         ("event,eventNumber", ["7,1", "7,1", "9,1"], "beam.csv:1: columns `event` and `eventNumber` both look like"),
-        ("eventNumber", ["7", "7.5", "9"], "beam.csv:3: column `eventNumber`: `7.5` is no number"),
+        ("eventNumber", ["7", "7.5", "9"], "beam.csv:3: column `eventNumber`: `7.5` is no whole number"),
     ] {
         let done = run_with(columns, numbers);
         assert!(done.status.code() == Some(1) && said(&done).contains(told), "{columns}: {}", said(&done));
     }
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(text.as_bytes()).expect("in memory");
+    encoder.finish().expect("in memory")
+}
+
+/// Particles come from gzip and from standard input, and scores go to gzip.
+#[test]
+fn compressed_files_and_standard_input_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a name").to_owned();
+    let (header, rows) = ("event_id,kind,x,y,z,px,py,pz\n", "7,electron,0,0,-10,0,0,200\n9,photon,0,0,-10,0,0,100\n");
+    let (plain, scores, compressed) = (path("beam.csv"), path("scores.csv"), path("scores.csv.gz"));
+    std::fs::write(&plain, format!("{header}{rows}")).expect("a file");
+    let common = ["run", "--engine", "cpu", "--most-steps", "20", "--input"];
+    printed(&[&common[..], &[&plain, "--scores", &scores]].concat());
+    let wanted = std::fs::read(&scores).expect("scores");
+
+    // pandas writes whole numbers of a column with gaps as floats.
+    let floats = rows.replace("7,el", "7.0,el").replace("9,ph", "9.0,ph");
+    let members = [gzip(header), gzip(&floats), vec![0; 512]].concat();
+    for name in ["beam.csv.gz", "beam.dat"] {
+        std::fs::write(path(name), &members).expect("a file");
+        printed(&[&common[..], &[&path(name), "--scores", &compressed]].concat());
+        let mut found = Vec::new();
+        let file = std::fs::File::open(&compressed).expect("scores");
+        flate2::read::GzDecoder::new(file).read_to_end(&mut found).expect("gzip");
+        assert_eq!(found, wanted, "{name}");
+    }
+    for input in [format!("{header}{rows}").as_bytes(), &members] {
+        let done = run_with_input(&[&common[..], &["-", "--scores", &scores]].concat(), input);
+        assert!(done.status.success(), "{}", said(&done));
+        assert!(text(&done.stdout).contains("2 particles of standard input, seed 1"), "{}", text(&done.stdout));
+        assert_eq!(std::fs::read(&scores).expect("scores"), wanted);
+    }
+    let output = path("deposits.csv.gz");
+    printed(&[&common[..], &[&plain, "--output", &output]].concat());
+    let mut deposits = String::new();
+    let file = std::fs::File::open(&output).expect("deposits");
+    flate2::read::GzDecoder::new(file).read_to_string(&mut deposits).expect("gzip");
+    assert_eq!(deposits.lines().count(), 1 + 120 * 120);
+
+    let whole = gzip(&format!("{header}{rows}"));
+    for (bytes, told) in [
+        (&whole[..whole.len() - 9], "beam.csv.gz: gzip data ends too early: the file is cut off"),
+        (&[&whole[..], b"more"].concat(), "beam.csv.gz: other data follows the gzip data"),
+        (b"BZh91AY&SY", "beam.csv.gz: this is no CSV, but a bzip2 file: unpack it"),
+        (&gzip(&format!("{header}1.5,photon,0,0,0,1,0,0\n")), "beam.csv.gz:2: column `event_id`: `1.5` is no whole"),
+    ] {
+        std::fs::write(path("beam.csv.gz"), bytes).expect("a file");
+        let done = run(&[&common[..], &[&path("beam.csv.gz")]].concat());
+        assert!(done.status.code() == Some(1) && said(&done).contains(told), "{told}: {}", said(&done));
+    }
+    let done = run_with_input(&[&common[..], &["-"]].concat(), format!("{header}1,muon,0,0,0,1,0,0\n").as_bytes());
+    assert!(said(&done).contains("standard input:2: column `kind`: `muon` is none of"), "{}", said(&done));
 }
 
 /// A material in which photons convert too often is named with the trusted range.
@@ -183,7 +242,7 @@ fn what_is_wrong_is_told() {
         ("run", &["--plot", "e.png", "--bins", "500x20"], 2, "a picture has room for 480 of r"),
         ("run", &["--plot", "e.svg", "--bins", "300x300"], 2, "an SVG or PDF has 50000 at most"),
         ("run", &["--plot", "/nowhere/e.png"], 1, "there is no folder /nowhere"),
-        ("run", &["--output", "e.txt"], 2, "deposits are written as .csv (a row a bin) or .npz"),
+        ("run", &["--output", "e.txt"], 2, "deposits are written as .csv (a row a bin), .csv.gz or .npz"),
         ("run", &["--output", "/nowhere/e.csv"], 1, "there is no folder /nowhere"),
         ("run", &["--kernels", "woven"], 2, "woven"),
         ("run", &["--engine", "abacus"], 2, "abacus"),
