@@ -299,6 +299,17 @@ fn calorimeters_come_from_files() {
         assert!(error.contains(wanted), "{error}");
     }
     std::fs::write(path("b.toml"), geometry.replace("a.csv", "b.csv")).expect("written");
+    // A table of pandas', whose whole numbers became floats.
+    let pedestals = cells.lines().map(|line| match line.starts_with("area") {
+        true => format!("{line}\n"),
+        false => format!("{line}.0\n"),
+    });
+    std::fs::write(path("b.csv"), pedestals.collect::<String>()).expect("written");
+    assert_eq!(lumi::io::read_calorimeter(&path("b.toml")).expect("read"), Calorimeter::lhcb());
+    let half = cells.lines().next().map(|header| format!("{header}\nouter,1,1,1,100.5\n")).expect("a header");
+    std::fs::write(path("b.csv"), half).expect("written");
+    let error = lumi::io::read_calorimeter(&path("b.toml")).map(drop).expect_err("refused").to_string();
+    assert!(error.contains("line: 2") && error.contains("pedestal `100.5` is no whole number"), "{error}");
     for (change, wanted) in [(("outer", "inner"), "outer cells come first"), (("gain_mev", "gain"), "gain")] {
         std::fs::write(path("b.csv"), cells.replacen(change.0, change.1, 1)).expect("written");
         let error = lumi::io::read_calorimeter(&path("b.toml")).map(drop).expect_err("refused").to_string();

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::calorimeter::{Calorimeter, Cell};
 use crate::error::{Error, Result};
@@ -35,15 +36,21 @@ struct Row {
     x_mm: f64,
     y_mm: f64,
     gain_mev: f64,
+    #[serde(deserialize_with = "whole")]
     pedestal: i16,
+}
+
+fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<i16, D::Error> {
+    let text = String::deserialize(from)?;
+    table_file::whole(&text).map_err(|reason| D::Error::custom(format!("pedestal `{text}` {reason}")))
 }
 
 fn failed(path: &Path, what: impl ToString) -> Error {
     Error::File { path: path.display().to_string(), what: what.to_string() }
 }
 
-/// Reads a calorimeter: a TOML file with `plane` and `cells`, which names a CSV file with the
-/// columns `area` (outer, middle or inner, in this order), `x_mm`, `y_mm`, `gain_mev` and
+/// Reads a calorimeter: a TOML file with `plane` and `cells`, which names a CSV file, gzip or not,
+/// with the columns `area` (outer, middle or inner, in this order), `x_mm`, `y_mm`, `gain_mev` and
 /// `pedestal`.
 ///
 /// # Errors
@@ -53,7 +60,7 @@ pub fn read_calorimeter(path: &Path) -> Result<Calorimeter> {
     let text = fs::read_to_string(path).map_err(|source| failed(path, source))?;
     let geometry: Geometry = toml::from_str(&text).map_err(|source| failed(path, source))?;
     let table = path.parent().unwrap_or(Path::new("")).join(&geometry.cells);
-    let mut reader = csv::Reader::from_path(&table).map_err(|source| failed(&table, source))?;
+    let mut reader = csv::Reader::from_reader(table_file::open(&table).map_err(|source| failed(&table, source))?);
     let mut cells = Vec::new();
     let mut counts = [0; 3];
     let mut last = Area::Outer;
