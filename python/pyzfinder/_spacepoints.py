@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -185,14 +186,25 @@ def _array(name: str, column: Any) -> np.ndarray:
         array = np.from_dlpack(column) if is_dlpack else np.asarray(column)
     except Exception as error:  # __array__ of other libraries raises anything
         raise InputTypeError(f"{name} is not an array of numbers: {error}") from error
-    if array.dtype.kind not in "fiu":
-        if array.size == 0 and array.dtype == object:
-            array = array.astype(np.float64)
-        else:
-            raise InputTypeError(f"{name} has type {array.dtype}: numbers are expected")
+    if array.dtype == object:
+        array = _of_objects(array)
+    if array.dtype.kind not in "fiub":
+        raise InputTypeError(
+            f"{name} has type {array.dtype}: numbers are expected (integers, floats or booleans)"
+        )
     if array.ndim != 1:
-        raise InputError(f"{name} has {array.ndim} dimensions: one is expected")
+        raise InputError(f"{name} has shape {array.shape}: one dimension is expected")
     return array
+
+
+def _of_objects(array: np.ndarray) -> np.ndarray:
+    """Return numbers that are held as Python objects, as pandas does beside missing values."""
+    if array.size == 0:
+        return array.astype(np.float64)
+    if not all(isinstance(number, (numbers.Real, np.bool_)) for number in np.ravel(array)):
+        return array
+    converted = np.array(array.tolist())
+    return array if converted.dtype == object else converted
 
 
 def _refuse_device_memory(name: str, column: Any) -> None:
@@ -219,26 +231,45 @@ def _contiguous(array: np.ndarray, dtype: Any) -> np.ndarray:
 
 def _coordinates(names: tuple[str, ...], columns: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
     arrays = [_array(name, column) for name, column in zip(names, columns)]
+    for name, array in zip(names, arrays):
+        if array.dtype.kind == "b":
+            raise InputTypeError(f"{name} has type {array.dtype}: integers or floats are expected")
     is_single = all(array.dtype.kind == "f" and array.dtype.itemsize == 4 for array in arrays)
     dtype = np.float32 if is_single else np.float64
     return tuple(_contiguous(array, dtype) for array in arrays)
 
 
 def _integers(name: str, column: Any) -> np.ndarray:
-    array = _array(name, column)
+    array = _whole(name, _array(name, column))
     if array.size == 0:
         return array.astype(np.uint8)
-    if array.dtype.kind not in "iu":
-        raise InputTypeError(f"{name} has type {array.dtype}: integers are expected")
     return _contiguous(array, array.dtype.newbyteorder("="))
+
+
+def _whole(name: str, array: np.ndarray) -> np.ndarray:
+    """Return integers: those of an array of integers, booleans, or floats that are whole."""
+    if array.dtype.kind in "iu":
+        return array
+    if array.dtype.kind == "b":
+        return array.astype(np.uint8)
+    with np.errstate(invalid="ignore"):
+        is_whole = (np.abs(array) < 2.0**53) & (np.floor(array) == array)
+    if is_whole.all():
+        return array.astype(np.int64)
+    index = int(np.argmin(is_whole))
+    number = array[index]
+    if np.isfinite(number) and np.floor(number) == number:
+        raise InputError(
+            f"{name}[{index}] is {number!s}, a float above 2^53, where floats skip whole numbers: "
+            "give integers"
+        )
+    raise InputError(f"{name}[{index}] is {number!s}: whole numbers are expected")
 
 
 def _offsets(offsets: Any, spacepoints: int) -> np.ndarray:
     if offsets is None:
         return np.array([0, spacepoints], dtype=np.int64)
-    array = _array("offsets", offsets)
-    if array.dtype.kind not in "iu":
-        raise InputTypeError(f"offsets have type {array.dtype}: integers are expected")
+    array = _whole("offsets", _array("offsets", offsets))
     if array.size == 0:
         raise InputError("offsets are empty: one more than there are RoIs is expected")
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
@@ -333,8 +364,7 @@ def _rois(rois: Any, count: int) -> dict[str, np.ndarray]:
 def _ids(name: str, array: np.ndarray) -> np.ndarray:
     if array.size == 0:
         return array.astype(np.uint64)
-    if array.dtype.kind not in "iu":
-        raise InputTypeError(f"{name} has type {array.dtype}: integers are expected")
+    array = _whole(name, array)
     if array.dtype.kind == "i" and array.min() < 0:
         raise InputError(f"{name} has negative elements")
     return _contiguous(array, np.uint64)
@@ -355,15 +385,12 @@ def spacepoints_of(table: Any, detector: Detector, seen: Any = None) -> Spacepoi
         return table
     if _is_awkward(table):
         return _of_columns(_awkward_columns(table), detector, seen)
-    if not _is_arrow(table) and hasattr(table, "to_table"):
-        table = table.to_table()  # a data set
+    table = _computed(table)
     if not isinstance(table, Mapping) and not _is_frame(table) and _is_arrow(table):
         batches = _pyzfinder.import_arrow(table, list(_WANTED))
         if not batches:
             return Spacepoints(([], [], []), [], [0])
         return _of_columns(_join(batches), detector, seen)
-    if not isinstance(table, Mapping) and hasattr(table, "collect"):
-        raise InputTypeError(f"{type(table).__name__} is not computed yet: collect() it first")
     columns = _columns_of(table)
     if columns is None:
         raise InputTypeError(
@@ -373,6 +400,23 @@ def spacepoints_of(table: Any, detector: Detector, seen: Any = None) -> Spacepoi
     offsets, rois = columns.pop("offsets", None), columns.pop("rois", None)
     flat = {name: (column, None) for name, column in columns.items() if name in _WANTED}
     return _of_columns(flat, detector, seen, offsets, rois)
+
+
+def _computed(table: Any) -> Any:
+    """Return the table that a lazy frame of polars or a data set of Arrow stands for."""
+    polars = sys.modules.get("polars")
+    if polars is not None and isinstance(table, polars.LazyFrame):
+        return table.collect()
+    if isinstance(table, Mapping) or _is_arrow(table):
+        return table
+    if hasattr(table, "to_table"):
+        return table.to_table()
+    for method in ("collect", "compute"):
+        if not _is_frame(table) and not hasattr(table, "dtype") and hasattr(table, method):
+            raise InputTypeError(
+                f"{type(table).__name__} is not computed yet: give what its {method}() returns"
+            )
+    return table
 
 
 def _join(batches: list[dict[str, tuple[Any, Any]]]) -> dict[str, tuple[Any, Any]]:
@@ -510,6 +554,12 @@ def _awkward_columns(table: Any) -> dict[str, tuple[Any, Any]]:
         if name in (*_WANTED, event):
             column = _awkward_column(name, ak.to_layout(table[name]))
             columns["event_id" if name == event else name] = column
+    # Members of records, as `x` of `hits`, stand for columns that the table lacks.
+    for name in table.fields:
+        records = table[name] if name not in (*_WANTED, event) else None
+        for member in getattr(records, "fields", ()):
+            if member in _WANTED and member not in columns:
+                columns[member] = _awkward_column(f"{name}.{member}", ak.to_layout(records[member]))
     return columns
 
 

@@ -145,6 +145,7 @@ def read_batches(
     max_spacepoints: int | None = None,
     shard: tuple[int, int] = (0, 1),
     tree: str | None = None,
+    drop_invalid: bool = False,
 ) -> Iterator[Spacepoints]:
     """Read files of spacepoints batch by batch; one event and one batch are in memory at a time.
 
@@ -165,7 +166,10 @@ def read_batches(
     shard : tuple of int
         ``(i, n)`` reads the events whose number modulo n is i, as ``zfinder find --shard i/n``.
     tree : str, optional
-        Name of the tree of a ROOT file. The only tree with spacepoints by default.
+        Name of the tree or RNTuple of a ROOT file. The only one with spacepoints by default.
+    drop_invalid : bool
+        Leave out spacepoints without a position or a layer (NaN, null, empty), as of hits without a
+        measurement. A warning is logged with their number. They are errors by default.
 
     Yields
     ------
@@ -184,7 +188,7 @@ def read_batches(
     detector = detector if isinstance(detector, Detector) else Detector(detector)
     rois = None if rois is None else os.fspath(rois)
     reader = _pyzfinder.Reader(
-        _paths(path), detector.to_toml(), rois, on_error, max_spacepoints, shard, tree
+        _paths(path), detector.to_toml(), rois, on_error, max_spacepoints, shard, tree, drop_invalid
     )
     while True:
         columns = reader.next(rois_per_batch)
@@ -204,12 +208,13 @@ def read(
     max_spacepoints: int | None = None,
     shard: tuple[int, int] = (0, 1),
     tree: str | None = None,
+    drop_invalid: bool = False,
 ) -> Spacepoints:
     """Read all spacepoints of files into memory.
 
     Parameters
     ----------
-    path, detector, rois, on_error, max_spacepoints, shard, tree
+    path, detector, rois, on_error, max_spacepoints, shard, tree, drop_invalid
         As for `read_batches`.
 
     Returns
@@ -227,6 +232,7 @@ def read(
         max_spacepoints=max_spacepoints,
         shard=shard,
         tree=tree,
+        drop_invalid=drop_invalid,
     )
     for spacepoints in batches:
         return spacepoints

@@ -17,9 +17,9 @@ use arrow_array::{
 };
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use numpy::Element;
+use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::{PyCapsule, PyDict, PySlice};
 use zfinder::{Results, Status, Tracklet};
 
 use crate::columns::{borrowed, event_of};
@@ -52,16 +52,58 @@ pub(crate) fn import_arrow<'py>(
             let columns = PyDict::new(py);
             let schema = batch.schema();
             let event = event_of(schema.fields().iter().map(|field| field.name().as_str()))?;
+            let is_wanted = |name: &str| wanted.iter().any(|wanted| wanted == name) || event == Some(name);
             for (field, column) in schema.fields().iter().zip(batch.columns()) {
                 let name = field.name().as_str();
-                if wanted.iter().any(|wanted| wanted == name) || event == Some(name) {
+                if is_wanted(name) {
                     let key = if event == Some(name) { "event_id" } else { name };
                     columns.set_item(key, import_column(py, name, column)?)?;
                 }
             }
+            for (field, column) in schema.fields().iter().zip(batch.columns()) {
+                import_records(py, field.name(), column, &wanted, &columns)?;
+            }
             Ok(columns)
         })
         .collect()
+}
+
+/// Imports the wanted members of a struct, or of the structs of a list, that `columns` lack: `x` of
+/// the column `hits`.
+fn import_records(
+    py: Python<'_>,
+    name: &str,
+    column: &ArrayRef,
+    wanted: &[String],
+    columns: &Bound<'_, PyDict>,
+) -> PyResult<()> {
+    let structs: &ArrayRef = match column.data_type() {
+        DataType::List(_) => column.as_list::<i32>().values(),
+        DataType::LargeList(_) => column.as_list::<i64>().values(),
+        DataType::Struct(_) => column,
+        _ => return Ok(()),
+    };
+    let Some(structs) = structs.as_struct_opt() else { return Ok(()) };
+    let members = structs.fields().iter().zip(structs.columns());
+    let members: Vec<_> = members
+        .filter(|(member, _)| wanted.iter().any(|wanted| wanted == member.name()))
+        .filter(|(member, _)| !columns.contains(member.name()).unwrap_or(true))
+        .collect();
+    if members.is_empty() {
+        return Ok(());
+    }
+    if column.null_count() + structs.null_count() > 0 {
+        return Err(input_error(&format!("column {name} has nulls")));
+    }
+    for (member, values_of_member) in members {
+        let path = format!("{name}.{}", member.name());
+        let imported = match column.data_type() {
+            DataType::Struct(_) => import_column(py, &path, values_of_member)?,
+            _ => (values(py, &path, values_of_member)?, import_offsets(py, column)?),
+        };
+        columns.set_item(member.name(), imported)?;
+    }
+    Ok(())
 }
 
 #[expect(unsafe_code, reason = "capsules hold pointers")]
@@ -101,23 +143,33 @@ fn record_batches(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
 type ImportedColumn<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
 fn import_column<'py>(py: Python<'py>, name: &str, column: &ArrayRef) -> PyResult<ImportedColumn<'py>> {
-    fn list<'py, O: OffsetSizeTrait + Element>(
-        py: Python<'py>,
-        name: &str,
-        column: &ArrayRef,
-    ) -> PyResult<ImportedColumn<'py>> {
-        let owner = Bound::new(py, ArrowBuffer(Arc::clone(column)))?;
-        let offsets = borrowed(&owner, |owner| &owner.0.as_list::<O>().offsets()[..])?;
-        Ok((values(py, name, column.as_list::<O>().values())?, Some(offsets)))
-    }
     if column.null_count() > 0 {
         return Err(input_error(&format!("column {name} has {} nulls", column.null_count())));
     }
-    match column.data_type() {
-        DataType::List(_) => list::<i32>(py, name, column),
-        DataType::LargeList(_) => list::<i64>(py, name, column),
-        _ => Ok((values(py, name, column)?, None)),
+    let items = match column.data_type() {
+        DataType::List(_) => column.as_list::<i32>().values(),
+        DataType::LargeList(_) => column.as_list::<i64>().values(),
+        DataType::FixedSizeList(..) => column.as_fixed_size_list().values(),
+        _ => column,
+    };
+    Ok((values(py, name, items)?, import_offsets(py, column)?))
+}
+
+/// Returns the offsets of the lists of a column. None without lists.
+fn import_offsets<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn list<'py, O: OffsetSizeTrait + Element>(py: Python<'py>, column: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+        let owner = Bound::new(py, ArrowBuffer(Arc::clone(column)))?;
+        borrowed(&owner, |owner| &owner.0.as_list::<O>().offsets()[..])
     }
+    Ok(match column.data_type() {
+        DataType::List(_) => Some(list::<i32>(py, column)?),
+        DataType::LargeList(_) => Some(list::<i64>(py, column)?),
+        DataType::FixedSizeList(_, size) => {
+            let offsets = (0..=column.len() as i64).map(|list| list * i64::from(*size));
+            Some(PyArray1::from_iter(py, offsets).into_any())
+        }
+        _ => None,
+    })
 }
 
 fn values<'py>(py: Python<'py>, name: &str, column: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
@@ -142,6 +194,19 @@ fn values<'py>(py: Python<'py>, name: &str, column: &ArrayRef) -> PyResult<Bound
         DataType::Int16 => primitive::<Int16Type>(&owner),
         DataType::Int32 => primitive::<Int32Type>(&owner),
         DataType::Int64 => primitive::<Int64Type>(&owner),
+        DataType::Boolean => {
+            let flags = column.as_boolean().values().iter();
+            Ok(PyArray1::from_iter(py, flags).into_any())
+        }
+        DataType::Dictionary(..) => {
+            let dictionary = column.as_any_dictionary();
+            let values = values(py, name, dictionary.values())?;
+            if column.is_empty() {
+                return values.call_method1("__getitem__", (PySlice::new(py, 0, 0, 1),));
+            }
+            // numpy takes the values of the keys.
+            values.call_method1("take", (PyArray1::from_vec(py, dictionary.normalized_keys()),))
+        }
         other => Err(input_error(&format!(
             "column {name} is of Arrow type {other}: numbers or lists of numbers are expected"
         ))),

@@ -86,7 +86,7 @@ struct State {
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (paths, detector, rois, on_error, max_spacepoints, shard, tree))]
+    #[pyo3(signature = (paths, detector, rois, on_error, max_spacepoints, shard, tree, drop_invalid))]
     #[allow(clippy::too_many_arguments, reason = "called from Python")]
     fn new(
         py: Python<'_>,
@@ -97,6 +97,7 @@ impl Reader {
         max_spacepoints: Option<usize>,
         shard: (u64, u64),
         tree: Option<String>,
+        drop_invalid: bool,
     ) -> PyResult<Self> {
         let detector = parse_detector("detector", detector)?;
         let on_error = match on_error {
@@ -113,7 +114,7 @@ impl Reader {
             let rois = rois.as_deref().map(RoiTable::read).transpose()?;
             let warnings = inputs.skipped.iter().map(|path| format!("not a file of spacepoints: {}", path.display()));
             let warnings = warnings.collect();
-            let options = ReadOptions { on_error, max_spacepoints, tree };
+            let options = ReadOptions { on_error, max_spacepoints, tree, drop_invalid };
             let reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options).with_shard(shard);
             Ok::<_, zfinder_io::Error>(State { reader, warnings })
         })?;

@@ -91,7 +91,7 @@ def test_a_lazy_table_is_to_be_collected():
         def collect(self):
             return flat()
 
-    with pytest.raises(InputTypeError, match="LazyFrame is not computed yet: collect"):
+    with pytest.raises(InputTypeError, match=r"LazyFrame is not computed yet: give what its collect\(\) returns"):
         FINDER.find(LazyFrame())
 
 

@@ -173,7 +173,7 @@ test('an invalid file has a clear error, and the previous events stay', async ()
       [
         'cut.csv.gz',
         gzipSync(`x,y,z,layer\n${'30,40,5,0\n'.repeat(99)}`).subarray(0, 40),
-        /cut\.csv\.gz: gzip data ends too early/,
+        /cut\.csv\.gz: compressed data ends too early/,
       ],
       ['truth_vertices.csv', 'event,vz_mm,is_hard_scatter\n0,1,1\n', /no file of spacepoints/],
       ['big.parquet', 'PAR1....PAR1', /big\.parquet: this is no Parquet file, or a damaged one/],

@@ -131,7 +131,7 @@ pub use hep_figure as figure;
 pub use indicatif::ProgressBar;
 pub use interrupt::on_interrupt;
 pub use messages::MessageOptions;
-pub use output::{Output, OutputFolder, SeekableWrite, file_of, write_file};
+pub use output::{Output, OutputFolder, SeekableWrite, ending, file_of, write_file};
 #[cfg(feature = "plot")]
 pub use picture::{Picture, PictureOptions};
 pub use print::{Rows, scientific, table, write_json};

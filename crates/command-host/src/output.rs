@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::failure::Failure;
@@ -13,7 +15,7 @@ use crate::interrupt::Unfinished;
 ///
 /// A regular file has a temporary name until [`Output::finish`]. An old file is replaced then, and
 /// stays if anything fails. Devices, pipes and the targets of symbolic links are written through,
-/// never replaced.
+/// never replaced. A file whose name ends in `.gz` is compressed with gzip.
 #[derive(Debug)]
 pub struct Output {
     sink: Sink,
@@ -27,6 +29,18 @@ enum Sink {
     Temporary(BufWriter<NamedTempFile>, PathBuf, Unfinished),
     /// A device or a pipe, which cannot be renamed to.
     Direct(BufWriter<File>),
+    /// Compresses what another sink gets.
+    Gzip(Box<GzEncoder<Sink>>),
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer().flush()
+    }
 }
 
 impl Output {
@@ -43,7 +57,10 @@ impl Output {
     }
 
     fn named(path: &Path, name: String, program: &str) -> Result<Self, Failure> {
-        let sink = Sink::file(path, program).map_err(|source| Failure::output(&name, &without_path(source)))?;
+        let mut sink = Sink::file(path, program).map_err(|source| Failure::output(&name, &without_path(source)))?;
+        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
+            sink = Sink::Gzip(Box::new(GzEncoder::new(sink, Compression::default())));
+        }
         Ok(Self { sink, name })
     }
 
@@ -59,17 +76,13 @@ impl Output {
     pub fn temporary(&self) -> Option<&Path> {
         match &self.sink {
             Sink::Temporary(file, ..) => Some(file.get_ref().path()),
-            Sink::Stdout(_) | Sink::Direct(_) => None,
+            Sink::Stdout(_) | Sink::Direct(_) | Sink::Gzip(_) => None,
         }
     }
 
     /// Returns the stream itself, for a writer that reports its own errors.
     pub fn writer(&mut self) -> &mut (dyn Write + Send) {
-        match &mut self.sink {
-            Sink::Stdout(out) => out,
-            Sink::Temporary(out, ..) => out,
-            Sink::Direct(out) => out,
-        }
+        self.sink.writer()
     }
 
     /// Writes a part of the output.
@@ -86,6 +99,11 @@ impl Output {
     /// # Errors
     /// As [`Output::write`].
     pub fn finish(mut self) -> Result<(), Failure> {
+        let sink = match self.sink {
+            Sink::Gzip(packed) => packed.finish().map_err(|source| Failure::output(&self.name, &source))?,
+            sink => sink,
+        };
+        self.sink = sink;
         self.write(|out| out.flush())?;
         let Sink::Temporary(file, target, _unfinished) = self.sink else { return Ok(()) };
         let renamed = file
@@ -108,6 +126,15 @@ impl Write for Output {
 }
 
 impl Sink {
+    fn writer(&mut self) -> &mut (dyn Write + Send) {
+        match self {
+            Self::Stdout(out) => out,
+            Self::Temporary(out, ..) => out,
+            Self::Direct(out) => out,
+            Self::Gzip(out) => out,
+        }
+    }
+
     fn file(path: &Path, program: &str) -> io::Result<Self> {
         if is_open_file(path) {
             // A file that the shell has opened keeps its content, as with `>>`.
@@ -130,6 +157,21 @@ impl Sink {
 #[must_use]
 pub fn file_of(path: Option<&Path>) -> Option<&Path> {
     path.filter(|path| *path != Path::new("-"))
+}
+
+/// Returns the ending of a name in lower case, empty without one. Text that is packed has the ending
+/// of the text: `csv` for `a.csv.gz`. Binary formats are not packed, and `a.parquet.gz` has `gz`.
+#[must_use]
+pub fn ending(path: &Path) -> String {
+    const TEXTS: [&str; 5] = ["csv", "json", "jsonl", "ndjson", "txt"];
+    let own = |path: &Path| path.extension().map_or_else(String::new, |ending| ending.to_string_lossy().to_lowercase());
+    match own(path) {
+        gz if gz == "gz" => {
+            let text = own(&path.with_extension(""));
+            if TEXTS.contains(&text.as_str()) { text } else { gz }
+        }
+        ending => ending,
+    }
 }
 
 /// Returns the folder that holds a file.
@@ -267,8 +309,8 @@ pub trait SeekableWrite: Write + Seek {}
 
 impl<T: Write + Seek> SeekableWrite for T {}
 
-/// Writes a whole file, as [`Output`] does. Data for a device or a pipe is collected in memory
-/// first, because neither can seek.
+/// Writes a whole file, as [`Output`] does. Data for a device, a pipe or gzip is collected in memory
+/// first, because these cannot seek.
 ///
 /// # Errors
 /// [`Code::Data`](crate::Code::Data) with the name of the file.
@@ -280,7 +322,7 @@ pub fn write_file(
     let mut output = Output::open(Some(path), program)?;
     let written = match &mut output.sink {
         Sink::Temporary(file, ..) => write(file),
-        Sink::Direct(_) | Sink::Stdout(_) => {
+        Sink::Direct(_) | Sink::Stdout(_) | Sink::Gzip(_) => {
             let mut content = Cursor::new(Vec::new());
             write(&mut content).and_then(|()| output.writer().write_all(content.get_ref()))
         }
@@ -293,6 +335,22 @@ pub fn write_file(
 mod tests {
     use super::*;
     use crate::failure::Code;
+
+    #[test]
+    fn a_name_that_ends_in_gz_is_packed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("rows.csv.gz");
+        let mut output = Output::open(Some(&path), "test").expect("opened");
+        output.write(|out| out.write_all(b"a,b\n1,2\n")).expect("written");
+        output.finish().expect("finished");
+        let mut text = String::new();
+        let mut packed = flate2::read::GzDecoder::new(File::open(&path).expect("a file"));
+        io::Read::read_to_string(&mut packed, &mut text).expect("gzip");
+        assert_eq!(text, "a,b\n1,2\n");
+        for (name, wanted) in [("a.csv.gz", "csv"), ("a.CSV", "csv"), ("a.parquet.gz", "gz"), ("a", "")] {
+            assert_eq!(ending(Path::new(name)), wanted);
+        }
+    }
 
     #[test]
     fn a_file_is_replaced_when_the_new_one_is_complete() {

@@ -141,7 +141,7 @@ impl Find {
         let detector = self.input.detector(&inputs.files, on_error)?;
         let builder = self.engine.builder(detector.clone())?;
         let selection = self.input.selection([&config], self.config.beam_spot_events().is_some())?;
-        let truth = self.input.truth(&self.paths, &inputs.files)?;
+        let truth = self.input.optional_truth(&self.paths, &inputs.files)?;
         let provenance_file = output::provenance_file(self.output.as_deref(), format);
         let outputs = [self.output.as_deref(), provenance_file.as_deref(), self.tracklets_file.as_deref()];
         let outputs = outputs.into_iter().flatten();

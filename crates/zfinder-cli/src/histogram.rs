@@ -9,7 +9,7 @@ use zfinder_study::inspect::Inspect;
 use super::output::PROGRAM;
 use super::select::SelectOptions;
 use command_host::Failure;
-use command_host::{Output, note};
+use command_host::{Output, ending, note};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
@@ -92,8 +92,7 @@ impl Histogram {
         let Some(path) = self.output.as_deref().filter(|_| self.format.is_none()) else {
             return Ok(self.format.unwrap_or(Format::Csv));
         };
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
-        Format::from_str(&ending, true).map_err(|_| {
+        Format::from_str(&ending(path), true).map_err(|_| {
             Failure::usage(
                 format!("the ending of `{}` does not say how to write it", path.display()),
                 "end it in .csv or .json, or give --format; `zfinder plot histogram` draws pictures",

@@ -58,9 +58,13 @@ pub(super) struct InputOptions {
     /// Most spacepoints of an event: an event with more is an error
     #[arg(long, value_name = "N", default_value_t = MAX_SPACEPOINTS, help_heading = "Input")]
     max_spacepoints: NonZeroUsize,
-    /// Tree of ROOT files that is read [default: the only one with spacepoints]
+    /// Tree or RNTuple of ROOT files that is read [default: the only one with spacepoints]
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     tree: Option<String>,
+    /// Leave out spacepoints without a position or a layer (NaN, null, empty), as of hits without a
+    /// measurement, and count them
+    #[arg(long, help_heading = "Input")]
+    drop_invalid: bool,
 }
 
 const MAX_SPACEPOINTS: NonZeroUsize = NonZeroUsize::new(ReadOptions::MAX_SPACEPOINTS).expect("the default is not 0");
@@ -186,7 +190,12 @@ impl InputOptions {
     }
 
     pub(super) fn read_options(&self, on_error: OnError) -> ReadOptions {
-        ReadOptions { on_error, max_spacepoints: self.max_spacepoints.get(), tree: self.tree.clone() }
+        ReadOptions {
+            on_error,
+            max_spacepoints: self.max_spacepoints.get(),
+            tree: self.tree.clone(),
+            drop_invalid: self.drop_invalid,
+        }
     }
 
     /// Reads the RoIs, which must give valid histograms under all of these configurations, and the
@@ -222,9 +231,25 @@ impl InputOptions {
 
     /// Reads the named truth, else that in the only folder of the input, else that of each file.
     pub(super) fn truth(&self, paths: &[PathBuf], files: &[PathBuf]) -> Result<Option<TruthTable>, Failure> {
-        if let Some(path) = &self.truth {
-            return Ok(Some(TruthTable::read_tree(path, self.tree.as_deref())?));
+        match &self.truth {
+            Some(path) => Ok(Some(TruthTable::read_tree(path, self.tree.as_deref())?)),
+            None => Ok(self.truth_beside(paths, files)?),
         }
+    }
+
+    /// Reads truth as [`truth`](Self::truth) does, for a command that needs none: truth that was not
+    /// named and cannot be read is a note.
+    pub(super) fn optional_truth(&self, paths: &[PathBuf], files: &[PathBuf]) -> Result<Option<TruthTable>, Failure> {
+        if self.truth.is_some() {
+            return self.truth(paths, files);
+        }
+        Ok(self.truth_beside(paths, files).unwrap_or_else(|error| {
+            note(&format!("warning: the truth next to the input is not read: {error}"));
+            None
+        }))
+    }
+
+    fn truth_beside(&self, paths: &[PathBuf], files: &[PathBuf]) -> Result<Option<TruthTable>, zfinder_io::Error> {
         // The name of a sample is not a path.
         let named = paths.iter().filter(|path| !is_stream(path) && path.exists());
         let mut folders =
@@ -238,10 +263,10 @@ impl InputOptions {
         {
             let beside = folder.join("truth_vertices.csv");
             if beside.is_file() {
-                return Ok(Some(TruthTable::read(&beside)?));
+                return TruthTable::read(&beside).map(Some);
             }
         }
-        Ok(TruthTable::beside(files, self.tree.as_deref())?)
+        TruthTable::beside(files, self.tree.as_deref())
     }
 
     /// Returns a note about truth that was found without being named.

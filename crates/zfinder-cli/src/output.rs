@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use command_host::{Failure, Output, file_of, note, write_file, write_json};
+use command_host::{Failure, Output, ending, file_of, note, write_file, write_json};
 use zfinder::Results;
 use zfinder_io::{AnswerDigest, ParquetVertices, Provenance, TruthTable, VertexColumns, write_csv, write_json_line};
 
@@ -31,7 +31,7 @@ pub(super) enum Format {
 impl Format {
     /// Returns the format for a file name.
     fn of_name(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()?.to_lowercase().as_str() {
+        match ending(path).as_str() {
             "csv" => Some(Format::Csv),
             "json" | "jsonl" | "ndjson" => Some(Format::Json),
             "txt" => Some(Format::Table),

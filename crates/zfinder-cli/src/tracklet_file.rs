@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use command_host::{Failure, Output};
+use command_host::{Failure, Output, ending};
 use zfinder::Results;
 use zfinder_io::{ParquetTracklets, tracklet_csv_header, write_tracklets_csv};
 
@@ -18,8 +18,8 @@ pub(super) enum TrackletFile {
 impl TrackletFile {
     /// Checks that the name says how to write it.
     pub(super) fn check_name(path: &Path) -> Result<(), Failure> {
-        match extension(path).as_deref() {
-            Some("csv" | "parquet") => Ok(()),
+        match ending(path).as_str() {
+            "csv" | "parquet" => Ok(()),
             _ => Err(Failure::usage(
                 format!("the ending of `{}` does not say how to write tracklets", path.display()),
                 "end it in .csv or .parquet; JSON lines have tracklets in the answers, with --tracklets all",
@@ -29,7 +29,7 @@ impl TrackletFile {
 
     pub(super) fn open(path: &Path, has_header: bool) -> Result<Self, Failure> {
         let mut target = Output::open(Some(path), PROGRAM)?;
-        if extension(path).as_deref() == Some("parquet") {
+        if ending(path) == "parquet" {
             return Ok(Self::Parquet(Box::new(ParquetTracklets::new(target, path).map_err(unwritten)?)));
         }
         if has_header {
@@ -54,8 +54,4 @@ impl TrackletFile {
             Self::Parquet(file) => file.finish().map_err(unwritten)?.finish(),
         }
     }
-}
-
-fn extension(path: &Path) -> Option<String> {
-    Some(path.extension()?.to_str()?.to_lowercase())
 }

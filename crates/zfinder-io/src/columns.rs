@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::event::{Event, EventReader, Faults, INVALID, ReadOptions, no_azimuth, too_many};
+use super::event::{Event, EventReader, Faults, INVALID, MISSING, ReadOptions, no_azimuth, not_finite, too_many};
 use super::place::{Address, LayerLookup};
 use super::schema::{LayerColumns, Schema, Shape};
 use crate::error::{Error, Result};
@@ -155,15 +155,21 @@ impl<C: Chunks> ColumnReader<C> {
         if let Some(first) = self.chunk.runs.first_mut() {
             first.follows_lost_row |= std::mem::take(&mut self.after_lost_row);
         }
+        if self.options.drop_invalid {
+            self.mark_missing();
+        }
         let mut bad = Vec::new();
         for (column, name) in self.chunk.position.iter().zip(names) {
             // Branch-free, unlike `all`, which stops at the first failure: the loop is vectorised.
             if !column.iter().fold(true, |finite, value| finite & value.is_finite()) {
-                let is_bad = |&at: &usize| !column[at].is_finite() && self.reported.binary_search(&at).is_err();
+                let is_dropped = |at: usize| self.options.drop_invalid && self.chunk.position[2][at].is_nan();
+                let is_bad = |&at: &usize| {
+                    !column[at].is_finite() && self.reported.binary_search(&at).is_err() && !is_dropped(at)
+                };
                 bad.extend((0..column.len()).filter(is_bad).map(|at| (at, name, column[at])));
             }
         }
-        self.skip_spacepoints(&mut bad, |value| format!("{value} is not finite"));
+        self.skip_spacepoints(&mut bad, not_finite);
         let [x, y, _] = &mut self.chunk.position;
         if shape == Shape::Cartesian {
             rho_phi_columns(x, y);
@@ -185,6 +191,19 @@ impl<C: Chunks> ColumnReader<C> {
         }
         self.skip_spacepoints(&mut bad, no_azimuth);
         Ok(true)
+    }
+
+    /// Gives spacepoints without a position or a layer z = NaN, which [`append`] leaves out. A row
+    /// that was reported has z = 0.
+    fn mark_missing(&mut self) {
+        let Chunk { position: [x, y, z], layers, .. } = &mut self.chunk;
+        for at in 0..z.len() {
+            let has_layer = layers.iter().all(|layers| layers.get(at) != Some(&MISSING));
+            let is_there = x[at].is_finite() && y[at].is_finite() && z[at].is_finite() && has_layer;
+            if !is_there && self.reported.binary_search(&at).is_err() {
+                (x[at], y[at], z[at]) = (f64::NAN, f64::NAN, f64::NAN);
+            }
+        }
     }
 
     /// Reports the bad rows of the chunk. If reading stops at errors, the chunk ends before the
@@ -357,6 +376,7 @@ impl<C: Chunks> ColumnReader<C> {
             LayerColumns::Packed(_) => append(to, position, place, |at| id(first[at] >> 8, first[at] & 0xff)),
             LayerColumns::Position => append(to, position, place, |_| Address::Position),
         };
+        self.faults.dropped += joined.dropped;
         let column = schema.layer_columns().last().unwrap_or(&schema.position[0]);
         let error = |at, message| self.chunks.error(Some((&run, Some(at))), Some(column), message);
         if let Some(first) = joined.unplaced {
@@ -383,6 +403,8 @@ fn id(volume: u64, layer: u64) -> Address {
 struct InvalidSpacepoints {
     /// Index of the first spacepoint on a layer that the detector does not have.
     unplaced: Option<usize>,
+    /// Number of spacepoints that were left out.
+    dropped: u64,
     /// Index of the first spacepoint whose layer index is out of range, and the reason.
     bad: Option<(usize, String)>,
     more_bad: u64,
@@ -398,6 +420,11 @@ fn append(
     to.reserve(rho.len());
     let mut joined = InvalidSpacepoints::default();
     for (at, ((&rho, &phi), &z)) in rho.iter().zip(phi).zip(z).enumerate() {
+        // Only `ReadOptions::drop_invalid` leaves NaN in z.
+        if z.is_nan() {
+            joined.dropped += 1;
+            continue;
+        }
         let point = Spacepoint { rho, phi, z, layer: 0 };
         match place.layer(&point, address(at)) {
             Ok(Some(layer)) => {
@@ -465,7 +492,9 @@ impl<C: Chunks> EventReader for ColumnReader<C> {
             }
         }
         if self.empty {
-            return Err(self.chunks.error(None, None, "there are columns of spacepoints and no row in them".into()));
+            let error = self.chunks.error(None, None, "there are columns of spacepoints and no row in them".into());
+            self.faults.empty = Some(error);
+            return Ok(None);
         }
         if let Some(mut error) = self.unplaced.take() {
             if let Error::Input { message, .. } = &mut error {

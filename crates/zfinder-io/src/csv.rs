@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, no_azimuth, too_many};
+use super::event::{Addressing, DROP_ADVICE, Event, EventReader, Faults, INVALID, ReadOptions, no_azimuth, too_many};
 use super::place::{Address, LayerLookup};
 use super::source::event_of_name;
 use super::table::{Column, Table};
@@ -12,8 +12,8 @@ use zfinder::columns::rho_phi_columns;
 use zfinder::{Detector, RoiId, Spacepoint};
 
 const WANTED: &str = "`x,y,z,layer` or `rho,phi,z,layer` with, if there are several, `event_id` and `roi_id`; \
-                      ACTS's `x,y,z,geometry_id_1`, or its older `sp_x,sp_y,sp_z`; or TrackML's \
-                      `x,y,z,volume_id,layer_id`";
+                      ACTS's `x,y,z,geometry_id_1`, its older `sp_x,sp_y,sp_z`, or its true hits \
+                      `tx,ty,tz,geometry_id`; or TrackML's `x,y,z,volume_id,layer_id`";
 
 /// Returns the [`addressing`](super::addressing) of a CSV file.
 pub(super) fn addressing(path: &Path) -> Result<Addressing> {
@@ -71,7 +71,8 @@ enum LayerFrom {
 impl Schema {
     fn new(table: &Table) -> Result<Self> {
         let older = table.columns(["sp_x", "sp_y", "sp_z"]);
-        let position = if let Some(columns) = table.columns(["x", "y", "z"]).or(older) {
+        let true_hits = || table.columns(["tx", "ty", "tz"]);
+        let position = if let Some(columns) = table.columns(["x", "y", "z"]).or(older).or_else(true_hits) {
             Position::Cartesian(columns)
         } else if let Some(columns) = table.columns(["rho", "phi", "z"]) {
             Position::Cylindrical(columns)
@@ -292,9 +293,15 @@ impl CsvEvents {
         }
         match self.spacepoint() {
             Ok(Some(point)) => to.push(point),
+            Err(_) if self.options.drop_invalid && self.is_missing() => self.faults.dropped += 1,
             Ok(None) if self.options.skips() => to.push(INVALID),
             Ok(None) => return Err(self.unplaced()),
-            Err(error) => {
+            Err(mut error) => {
+                if let Error::Input { message, .. } = &mut error
+                    && self.is_missing()
+                {
+                    message.push_str(DROP_ADVICE);
+                }
                 self.skip(error)?;
                 to.push(INVALID);
             }
@@ -320,6 +327,19 @@ impl CsvEvents {
             point.layer = layer;
             point
         }))
+    }
+
+    /// Returns whether the spacepoint of the row has no position or no layer.
+    fn is_missing(&self) -> bool {
+        let position = match self.schema.position {
+            Position::Cartesian(columns) | Position::Single(columns) | Position::Cylindrical(columns) => columns,
+        };
+        let layers = match self.schema.layer {
+            LayerFrom::Index(column) | LayerFrom::GeometryId(column) => [column; 2],
+            LayerFrom::VolumeAndLayer(columns) => columns,
+            LayerFrom::Position(_) => [position[0]; 2],
+        };
+        position.iter().chain(&layers).any(|&column| self.table.is_missing(column))
     }
 
     /// Counts the remaining spacepoints without a layer, and returns the error for all of them.
@@ -352,7 +372,8 @@ impl CsvEvents {
             return Ok(None);
         }
         if self.schema.addressing() == Addressing::Index {
-            return Err(self.table.whole("there is a header and no spacepoint below it".into()));
+            self.faults.empty = Some(self.table.whole("there is a header and no spacepoint below it".into()));
+            return Ok(None);
         }
         // One file is one event, which may be empty.
         Ok(Some(Event { event_id: self.event_of_file, rois: vec![(0, Vec::new())] }))

@@ -26,7 +26,7 @@ pub(super) trait EventReader: Send {
     /// [faults](EventReader::take_faults).
     fn next_event(&mut self) -> Result<Option<Event>>;
 
-    /// Takes the errors that were skipped.
+    /// Takes the errors that were skipped, and the counts of what was left out.
     fn take_faults(&mut self) -> Faults;
 }
 
@@ -49,13 +49,19 @@ pub struct ReadOptions {
     pub on_error: OnError,
     /// Most spacepoints of an event. An event with more is an error, which bounds the memory.
     pub max_spacepoints: usize,
-    /// Name of the tree of a ROOT file. None: its only tree with spacepoints.
+    /// Name of the tree or RNTuple of a ROOT file. None: the only one with spacepoints.
     pub tree: Option<String>,
+    /// Leaves out spacepoints whose position or layer is missing: NaN, infinite, null or an empty
+    /// field, as of hits without a measurement. [`SpacepointReader::warnings`] counts them. Without
+    /// it they are errors.
+    ///
+    /// [`SpacepointReader::warnings`]: crate::SpacepointReader::warnings
+    pub drop_invalid: bool,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { on_error: OnError::Stop, max_spacepoints: Self::MAX_SPACEPOINTS, tree: None }
+        Self { on_error: OnError::Stop, max_spacepoints: Self::MAX_SPACEPOINTS, tree: None, drop_invalid: false }
     }
 }
 
@@ -81,11 +87,28 @@ pub(super) fn no_azimuth(phi: f64) -> String {
 /// A spacepoint in place of an unreadable one.
 pub(super) const INVALID: Spacepoint = Spacepoint { rho: f64::NAN, phi: 0.0, z: 0.0, layer: 0 };
 
-/// Skipped errors: the first few, and the number of the rest.
+/// What a reader met beside spacepoints.
 #[derive(Default)]
 pub(super) struct Faults {
+    /// The first skipped errors, and the number of the rest.
     pub(super) first: Vec<Error>,
     pub(super) more: u64,
+    /// Number of spacepoints that [`ReadOptions::drop_invalid`] left out.
+    pub(super) dropped: u64,
+    /// The error of a file without rows, unless other files of the input have some.
+    pub(super) empty: Option<Error>,
+}
+
+/// A layer in place of a missing one, where [`ReadOptions::drop_invalid`] leaves out its spacepoint.
+pub(super) const MISSING: u64 = u64::MAX;
+
+/// The end of an error about a spacepoint without a position.
+pub(super) const DROP_ADVICE: &str = "; drop_invalid leaves spacepoints without a position out";
+
+/// Returns the reason for refusing a coordinate that is not finite.
+pub(super) fn not_finite(value: f64) -> String {
+    let advice = if value.is_nan() { DROP_ADVICE } else { "" };
+    format!("{value} is not finite{advice}")
 }
 
 impl Faults {

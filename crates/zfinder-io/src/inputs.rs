@@ -18,12 +18,13 @@ pub struct Inputs {
     pub skipped: Vec<PathBuf>,
 }
 
-/// Expands folders into files of spacepoints, sorted by name. A folder contributes each file
+/// Expands folders into files of spacepoints, sorted by path. A folder contributes each file
 /// `*spacepoint*`, and each other file with the columns of a format that
 /// [`SpacepointReader`](super::SpacepointReader) reads: CSV (gzipped or not), Parquet or ROOT.
 /// `truth_vertices.csv`, RoI files (`rois.csv`, `*-rois.csv`) and the other files of a TrackML
 /// event are left out. A folder without files of spacepoints contributes the tracker hits of the
-/// sample of ColliderML below it. `colliderml:NAME` is the sample of that name in
+/// sample of ColliderML below it, or else the files of its folders, as partitions of Hive and Spark
+/// (`event_id=7/part-0.parquet`) are stored. `colliderml:NAME` is the sample of that name in
 /// `$COLLIDERML_DATA_DIR`. `-` is standard input. Pipes and devices are streams, which are read
 /// once.
 ///
@@ -34,7 +35,7 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
     let mut inputs = Inputs::default();
     for path in paths {
         if let Some(folder) = colliderml::by_name(path)? {
-            add_folder(&folder, &mut inputs)?;
+            add_folder(&folder, DEPTH, &mut inputs)?;
             continue;
         }
         if is_stream(path) {
@@ -48,13 +49,14 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
         let metadata = fs::metadata(path).map_err(|source| failed(path, source))?;
         if !metadata.is_dir() {
             inputs.files.push(path.clone());
-        } else if !add_folder(path, &mut inputs)? {
+        } else if !add_folder(path, DEPTH, &mut inputs)? {
             return Err(Error::Input {
                 path: path.clone(),
                 row: 0,
                 column: None,
                 message:
-                    "the folder holds no `*spacepoint*.csv[.gz]` and no other file of spacepoints (CSV, Parquet, ROOT)"
+                    "the folder and the folders in it hold no `*spacepoint*.csv[.gz]` and no other file of spacepoints \
+                     (CSV, Parquet, ROOT)"
                         .into(),
             });
         }
@@ -62,9 +64,12 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
     Ok(inputs)
 }
 
-/// Adds the files of a folder, or those of the sample of ColliderML below it. Returns whether any
-/// were added.
-fn add_folder(path: &Path, inputs: &mut Inputs) -> Result<bool> {
+/// Depth of the search below a folder.
+const DEPTH: usize = 6;
+
+/// Adds the files of a folder, or those of the sample of ColliderML below it, or those of its
+/// folders. Returns whether any were added.
+fn add_folder(path: &Path, depth: usize, inputs: &mut Inputs) -> Result<bool> {
     let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let mut entries: Vec<PathBuf> =
         entries.map_err(|source| failed(path, source))?.iter().map(fs::DirEntry::path).collect();
@@ -85,13 +90,20 @@ fn add_folder(path: &Path, inputs: &mut Inputs) -> Result<bool> {
     if inputs.files.len() > before[0] {
         return Ok(true);
     }
-    match colliderml::below(path)?.filter(|hits| hits != path) {
-        Some(hits) => {
-            inputs.skipped.truncate(before[1]);
-            add_folder(&hits, inputs)
-        }
-        None => Ok(false),
+    if let Some(hits) = colliderml::below(path)?.filter(|hits| hits != path) {
+        inputs.skipped.truncate(before[1]);
+        return add_folder(&hits, depth, inputs);
     }
+    let folders: Vec<PathBuf> = inputs.skipped[before[1]..].iter().filter(|path| path.is_dir()).cloned().collect();
+    inputs.skipped.retain(|path| !folders.contains(path));
+    for folder in folders.into_iter().filter(|folder| !file_name(folder).starts_with('_')) {
+        if depth == 0 {
+            inputs.skipped.push(folder);
+        } else {
+            add_folder(&folder, depth - 1, inputs)?;
+        }
+    }
+    Ok(inputs.files.len() > before[0])
 }
 
 /// Returns whether files with this name accompany spacepoints and hold none: truth, RoIs, and the

@@ -51,11 +51,17 @@ pub struct SpacepointReader {
     seen: RoiSet,
     /// Events, stored as RoI 0 of each event.
     seen_events: RoiSet,
+    has_events: bool,
     events: usize,
     without_line: u64,
     events_left_out: u64,
     rois_without_event: u64,
     rois_left_out: u64,
+    /// Number of spacepoints that [`ReadOptions::drop_invalid`] left out.
+    dropped: u64,
+    /// Number of files without rows, and the error of the first.
+    empty_files: usize,
+    first_empty: Option<Error>,
     finished: bool,
 }
 
@@ -84,11 +90,15 @@ impl SpacepointReader {
             returning: None,
             seen: RoiSet::default(),
             seen_events: RoiSet::default(),
+            has_events: false,
             events: 0,
             without_line: 0,
             events_left_out: 0,
             rois_without_event: 0,
             rois_left_out: 0,
+            dropped: 0,
+            empty_files: 0,
+            first_empty: None,
             finished: false,
         }
     }
@@ -140,15 +150,24 @@ impl SpacepointReader {
         self.events
     }
 
-    /// Returns warnings about RoIs without events and events without RoIs; complete when the reader
-    /// has ended.
+    /// Returns warnings about RoIs without events, events without RoIs, empty files, and spacepoints
+    /// that were left out; complete when the reader has ended.
     pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.dropped > 0 {
+            let count = self.dropped;
+            warnings.push(format!("spacepoints without a position or a layer were left out (drop_invalid): {count}"));
+        }
+        if let Some(Error::Input { path, .. }) = &self.first_empty {
+            let (count, files, path) = (self.empty_files, self.files.len(), path.display());
+            warnings.push(format!("{count} of {files} files have no row of spacepoints, {path} first"));
+        }
         let Some(rois) = &self.rois else {
             let known = |event_id| self.is_known(event_id);
-            return self.regions.as_ref().map_or_else(Vec::new, |regions| regions.warnings(known));
+            warnings.extend(self.regions.iter().flat_map(|regions| regions.warnings(known)));
+            return warnings;
         };
         let file = rois.path().display();
-        let mut warnings = Vec::new();
         let mut warn = |count: u64, one: &str, many: &str, what: String| {
             if count > 0 {
                 warnings.push(format!("{count} {} {what}", if count == 1 { one } else { many }));
@@ -186,7 +205,11 @@ impl SpacepointReader {
         if self.returning.is_none() && self.options.skips() {
             self.returning = Some(find_returning_rois(&self.files, self.options.tree.as_deref()));
         }
-        let Some(path) = self.files.get(self.read) else { return Ok(false) };
+        let Some(path) = self.files.get(self.read) else {
+            // An input without any row is an error.
+            let Some(error) = self.first_empty.take_if(|_| !self.has_events) else { return Ok(false) };
+            return self.skip(error).map(|()| true);
+        };
         let reader = match &mut self.open {
             Some(reader) => reader,
             None => {
@@ -210,7 +233,12 @@ impl SpacepointReader {
         self.read += 1;
     }
 
-    fn add_faults(&mut self, Faults { first, more }: Faults) {
+    fn add_faults(&mut self, Faults { first, more, dropped, empty }: Faults) {
+        self.dropped += dropped;
+        if let Some(error) = empty {
+            self.empty_files += 1;
+            self.first_empty.get_or_insert(error);
+        }
         self.errors += first.len() as u64 + more;
         self.faults.extend(first);
     }
@@ -227,6 +255,7 @@ impl SpacepointReader {
 
     fn queue(&mut self, event: Event, has_rois: bool) -> Result<()> {
         let event_id = event.event_id;
+        self.has_events = true;
         if self.seen_events.insert(RoiId { event_id, roi_id: 0 }, 0).is_none() && self.shard.has(event_id) {
             self.events += 1;
         }

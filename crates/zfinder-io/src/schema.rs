@@ -44,10 +44,11 @@ impl Schema {
     pub(super) fn new<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<Self, SchemaFault> {
         let has = |name: &str| names.clone().any(|there| there == name);
         let first = |wanted: &[&'static str]| wanted.iter().copied().find(|name| has(name));
-        const POSITIONS: [(Shape, [&str; 3]); 3] = [
+        const POSITIONS: [(Shape, [&str; 3]); 4] = [
             (Shape::Cartesian, ["x", "y", "z"]),
             (Shape::Cylindrical, ["rho", "phi", "z"]),
             (Shape::Cartesian, ["sp_x", "sp_y", "sp_z"]),
+            (Shape::Cartesian, ["tx", "ty", "tz"]),
         ];
         let layers = if let Some(layer) = first(&["layer"]) {
             Some(LayerColumns::Index(layer))
@@ -61,7 +62,7 @@ impl Schema {
         let lacks = |set: &[&'static str; 3]| set.iter().copied().filter(|name| !has(name)).collect::<Vec<_>>();
         // The message names the most complete set of columns.
         let (shape, position) =
-            POSITIONS.into_iter().min_by_key(|(_, set)| lacks(set).len()).expect("there are three of them");
+            POSITIONS.into_iter().min_by_key(|(_, set)| lacks(set).len()).expect("there are four of them");
         let mut missing = lacks(&position);
         let layers = layers.or((position[0] == "sp_x").then_some(LayerColumns::Position));
         if layers.is_none() {

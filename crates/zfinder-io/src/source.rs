@@ -1,4 +1,4 @@
-//! Opens files and streams unzipped, and tells their formats.
+//! Opens files and streams unpacked, and tells their formats.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -6,10 +6,10 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use flate2::bufread::MultiGzDecoder;
-
 use super::memory;
 use crate::error::{Error, Result};
+use column_names::event_column;
+use table_file::{OpenError, Packing};
 
 /// Returns the name without its folder. Bytes that are not UTF-8 are replaced.
 pub(super) fn file_name(path: &Path) -> String {
@@ -17,17 +17,26 @@ pub(super) fn file_name(path: &Path) -> String {
 }
 
 /// Returns the number after `event` in the file's name (`event000000012-spacepoint.csv.gz`: 12),
-/// else 0.
+/// else that of a folder as Hive names partitions (`event_id=12`), else 0.
 pub(super) fn event_of_name(path: &Path) -> u64 {
+    event_in_name(path).unwrap_or(0)
+}
+
+/// Returns the number of the event in the name of a file or of its folders.
+pub(super) fn event_in_name(path: &Path) -> Option<u64> {
     let name = file_name(path).to_lowercase();
-    for (at, word) in name.match_indices("event") {
+    let of_file = name.match_indices("event").find_map(|(at, word)| {
         let rest = name[at + word.len()..].trim_start_matches(['_', '-']);
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        if let Ok(number) = rest[..digits].parse() {
-            return number;
-        }
-    }
-    0
+        rest[..digits].parse().ok()
+    });
+    let of_folder = |folder: &Path| {
+        let name = folder.file_name()?.to_str()?;
+        let (key, number) = name.split_once('=')?;
+        event_column(std::iter::once(key)).ok()??;
+        number.parse().ok()
+    };
+    of_file.or_else(|| path.ancestors().skip(1).find_map(of_folder))
 }
 
 /// The format of a file.
@@ -38,6 +47,10 @@ pub(super) enum Container {
     Root,
 }
 
+/// The first bytes of formats.
+const PARQUET: &[u8] = b"PAR1";
+const ROOT: &[u8] = b"root";
+
 /// Returns the format of a file by its first bytes, whatever its name.
 ///
 /// # Errors
@@ -46,8 +59,8 @@ pub(super) fn container(path: &Path) -> Result<Container> {
     let mut first = Vec::new();
     peek(path)?.take(4).read_to_end(&mut first).map_err(|source| failed(path, source))?;
     let container = match first.as_slice() {
-        b"PAR1" => Container::Parquet,
-        b"root" => Container::Root,
+        PARQUET => Container::Parquet,
+        ROOT => Container::Root,
         _ => Container::Csv,
     };
     if container != Container::Csv && is_stream(path) {
@@ -102,8 +115,6 @@ fn peeked() -> MutexGuard<'static, BTreeMap<PathBuf, PeekedStream>> {
 /// Large enough for any header.
 const HEAD_BYTES: usize = 1 << 16;
 
-const GZIP: &[u8] = &[0x1f, 0x8b];
-
 impl PeekedStream {
     fn open(path: &Path) -> io::Result<Self> {
         let rest: Box<dyn Read + Send> =
@@ -115,7 +126,7 @@ impl PeekedStream {
     fn fill(&mut self) -> io::Result<()> {
         let head = &mut self.head;
         let mut chunk = [0; 1 << 12];
-        while head.len() < HEAD_BYTES && (head.starts_with(GZIP) || !head.contains(&b'\n')) {
+        while head.len() < HEAD_BYTES && (Packing::of(head).is_some() || !head.contains(&b'\n')) {
             match self.rest.read(&mut chunk) {
                 Ok(0) => break,
                 Ok(length) => head.extend_from_slice(&chunk[..length]),
@@ -127,23 +138,23 @@ impl PeekedStream {
     }
 }
 
-/// Opens a file, and decompresses gzip, whatever its name. A stream is read from its beginning,
+/// Opens a file, and decompresses gzip and zstd, whatever its name. A stream is read from its beginning,
 /// once.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     let failed = |source| failed(path, source);
     if let Some(bytes) = memory::bytes(path) {
-        return unzipped(path, Cursor::new(bytes));
+        return unpacked(path, Cursor::new(bytes));
     }
     if is_stream(path) {
         let stream = peeked().remove(path);
         let PeekedStream { head, rest } = stream.map_or_else(|| PeekedStream::open(path), Ok).map_err(failed)?;
-        return unzipped(path, BufReader::with_capacity(1 << 16, Cursor::new(head).chain(rest)));
+        return unpacked(path, BufReader::with_capacity(1 << 16, Cursor::new(head).chain(rest)));
     }
     let file = File::open(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.is_dir() {
         return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, a file is expected")));
     }
-    unzipped(path, BufReader::with_capacity(1 << 16, file))
+    unpacked(path, BufReader::with_capacity(1 << 16, file))
 }
 
 /// Opens a file as [`open`] does. Of a stream it reads only the beginning, and keeps it for
@@ -159,24 +170,19 @@ pub(super) fn peek(path: &Path) -> Result<Box<dyn Read + Send>> {
     stream.fill().map_err(failed)?;
     let head = stream.head.clone();
     peeked().insert(path.to_owned(), stream);
-    unzipped(path, Cursor::new(head))
+    unpacked(path, Cursor::new(head))
 }
 
-fn unzipped(path: &Path, mut bytes: impl BufRead + Send + 'static) -> Result<Box<dyn Read + Send>> {
-    let gzip = bytes.fill_buf().map_err(|source| failed(path, source))?.starts_with(GZIP);
-    Ok(if gzip { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) })
+/// Decompresses gzip and zstd, and refuses files of other formats by their names.
+fn unpacked(path: &Path, bytes: impl BufRead + Send + 'static) -> Result<Box<dyn Read + Send>> {
+    table_file::unpack(bytes, &[PARQUET, ROOT]).map_err(|error| match error {
+        OpenError::Io(source) => failed(path, source),
+        OpenError::Foreign(message) => Error::Input { path: named(path), row: 0, column: None, message },
+    })
 }
 
-/// Returns a clear error of reading: the system reports a truncated gzip file only as an unexpected
-/// end.
+/// Returns an error of reading that names the file.
 pub(super) fn failed(path: &Path, source: io::Error) -> Error {
-    let source = match source.kind() {
-        io::ErrorKind::UnexpectedEof => io::Error::new(source.kind(), "gzip data ends too early: the file is cut off"),
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-            io::Error::new(source.kind(), format!("gzip data is damaged ({source})"))
-        }
-        _ => source,
-    };
     Error::Io { path: named(path), source }
 }
 
@@ -222,6 +228,10 @@ mod tests {
             ("events-event_3.csv", 3),
             ("low2.csv", 0),
             ("event.csv", 0),
+            ("set/event_id=7/part-0.parquet", 7),
+            ("event=4/run=3/part-0.parquet", 4),
+            ("event_id=7/event3.csv", 3),
+            ("events=7/x.csv", 0),
         ] {
             assert_eq!(event_of_name(Path::new(name)), event, "{name}");
         }

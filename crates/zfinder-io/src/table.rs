@@ -22,6 +22,8 @@ pub(super) struct Table {
     path: PathBuf,
     rows: Rows,
     names: Vec<String>,
+    /// The first row was read with the header, and [`Self::next`] has not returned it yet.
+    is_in_first_row: bool,
     /// An error ended the file.
     is_broken: bool,
     /// Rows that may still be read.
@@ -45,14 +47,12 @@ impl Table {
             path: path.to_owned(),
             rows: Rows::new(bytes),
             names: Vec::new(),
+            is_in_first_row: false,
             is_broken: false,
             rows_left: u64::MAX,
             most_rows: u64::MAX,
         };
-        if table.next_row()? {
-            let name = |at| String::from_utf8_lossy(table.rows.field(at)).trim().to_owned();
-            table.names = (0..table.rows.fields()).map(name).collect();
-        }
+        table.read_header()?;
         if table.names.iter().all(String::is_empty) {
             return Err(table.whole("the file is empty; a header with the names of the columns is expected".into()));
         }
@@ -62,7 +62,7 @@ impl Table {
         }
         let mut there = HashSet::new();
         for name in &table.names {
-            if name.contains('\0') {
+            if name.contains('\0') || name.contains(char::REPLACEMENT_CHARACTER) {
                 return Err(table.whole("the first line is no text: this is no CSV, Parquet or ROOT file".into()));
             }
             if name.contains('\r') {
@@ -73,6 +73,31 @@ impl Table {
             }
         }
         Ok(table)
+    }
+
+    /// Reads the names of the columns: from the first line that is no comment, or from the comment
+    /// before it if that line has numbers alone, as in files of `numpy.savetxt`.
+    fn read_header(&mut self) -> Result<()> {
+        let mut comment: Option<Vec<String>> = None;
+        while self.next_row()? {
+            let names =
+                (0..self.rows.fields()).map(|at| String::from_utf8_lossy(self.rows.field(at)).trim().to_owned());
+            let mut names: Vec<String> = names.collect();
+            if let Some(first) = names[0].strip_prefix('#') {
+                names[0] = first.trim_start().to_owned();
+                comment = Some(names);
+                continue;
+            }
+            let is_number = |name: &String| name.parse::<f64>().is_ok();
+            match comment.filter(|comment| names.iter().all(is_number) && comment.len() == names.len()) {
+                Some(comment) => (self.names, self.is_in_first_row) = (comment, true),
+                None => self.names = names,
+            }
+            return Ok(());
+        }
+        // A comment without rows below it.
+        self.names = comment.unwrap_or_default();
+        Ok(())
     }
 
     pub(super) fn column(&self, name: &str) -> Option<Column> {
@@ -146,10 +171,22 @@ impl Table {
             quoted(missing.iter().copied()),
             quoted(self.names.iter().map(String::as_str))
         );
-        if self.names.len() == 1 && self.names[0].contains([';', '\t', ' ']) {
-            message.push_str("; columns are separated by commas");
+        if let Some(other) = self.other_separator() {
+            message = format!(
+                "the header is separated by {other}, and commas are expected: write the file with commas, and its \
+                 numbers with decimal points (pandas: `read_csv(..., sep=..., decimal=...)`, then `to_csv`)"
+            );
         }
         self.row_error(message)
+    }
+
+    /// Returns the separator of a header that has no comma.
+    fn other_separator(&self) -> Option<&'static str> {
+        let [only] = self.names.as_slice() else { return None };
+        [(';', "`;`"), ('\t', "tabs"), ('|', "`|`"), (' ', "blanks")]
+            .into_iter()
+            .find(|(separator, _)| only.contains(*separator))
+            .map(|(_, name)| name)
     }
 
     /// Makes further rows an error, for a file that is kept in memory.
@@ -177,6 +214,9 @@ impl Table {
     }
 
     fn next_row(&mut self) -> Result<bool> {
+        if std::mem::take(&mut self.is_in_first_row) {
+            return Ok(true);
+        }
         self.rows.next().map_err(|error| {
             self.is_broken = true;
             match error {
@@ -240,6 +280,13 @@ impl Table {
             Err(_) if text.is_empty() => Err(self.error(column, "is empty; a number is expected".into())),
             Err(_) => Err(self.error(column, format!("`{text}` is not a number"))),
         }
+    }
+
+    /// Returns whether a field has no value: it is empty, a number that is not finite, or a word for
+    /// no value.
+    pub(super) fn is_missing(&self, column: Column) -> bool {
+        let is_word = |text: &str| ["", "NA", "<NA>", "None", "null", "NULL", "N/A"].contains(&text);
+        self.text(column).is_ok_and(|text| is_word(text) || text.parse().is_ok_and(|number: f64| !number.is_finite()))
     }
 
     /// Returns a non-negative whole number.

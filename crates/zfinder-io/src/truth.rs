@@ -13,7 +13,8 @@ use crate::error::{Error, Result};
 use zfinder::RoiId;
 
 const WANTED: &str = "`event`, `vz_mm` and `is_hard_scatter` (1 for the primary vertex, else 0); `event_id`, `z` and, \
-                      if you like, `roi_id`; or TrackML's `particle_id` and `vz`";
+                      if you like, `roi_id`; or `particle_id` (or `particle_id_pv` and \
+                      `particle_id_sv`) and `vz` of particles";
 
 /// A vertex takes 64 bytes, and 150 if it is alone in its event.
 const MOST_VERTICES: u64 = 4_000_000;
@@ -27,10 +28,11 @@ type TruthKey = (u64, Option<u64>);
 /// |---|---|---|
 /// | ACTS's sets | `event,vz_mm,is_hard_scatter`, optionally `n_charged_pt500_eta25,sum_pt2_GeV2,max_pt_GeV` | all of an event, one hard scatter at most |
 /// | own | `event_id,roi_id,z` | the primary vertex of each RoI, and no pile-up |
-/// | TrackML particles | `particle_id,vz` | all with a prompt particle, of the event in the file's name |
+/// | particles of TrackML and ACTS | `particle_id,vz`, or `particle_id_pv,particle_id_sv,vz` | all with a prompt particle, of the event in the file's name |
 ///
-/// The id of a TrackML particle holds its primary vertex from bit 52 on; 1 is the hard scatter.
-/// Bits 40 to 51 hold its secondary vertex; 0 is a prompt particle.
+/// The id of a particle holds its primary vertex from bit 52 on; 1 is the hard scatter. Bits 40 to
+/// 51 hold its secondary vertex; 0 is a prompt particle. ACTS 44 and later write the parts of the id
+/// as columns.
 ///
 /// z is in mm. In the own format a row without `roi_id` (no such column, or an empty field) applies
 /// to all RoIs of its event that have no row of their own. Other columns are ignored.
@@ -78,8 +80,8 @@ impl TruthTable {
         let has_event = table.event_column()?.is_some();
         if has_event && !has("vz_mm") && !has("is_hard_scatter") {
             truth.read_own(&mut table)?;
-        } else if has("particle_id") && !has_event {
-            truth.read_trackml(&mut table, event_of_name(path))?;
+        } else if (has("particle_id") || has("particle_id_pv")) && !has_event {
+            truth.read_particles(&mut table, event_of_name(path))?;
             return Ok(truth);
         } else {
             truth.read_acts(&mut table)?;
@@ -105,8 +107,8 @@ impl TruthTable {
         Ok(self)
     }
 
-    /// Returns the truth that accompanies files of spacepoints; None if no file has any. TrackML's
-    /// `NAME-hits.csv` has `NAME-particles.csv` in the same folder. ColliderML's
+    /// Returns the truth that accompanies files of spacepoints; None if no file has any. `NAME-hits.csv`
+    /// and `NAME-spacepoint.csv` of TrackML and ACTS have `NAME-particles.csv` in the same folder. ColliderML's
     /// `NAME_tracker_hits.parquet` has `NAME_particles.parquet`, or those files in the sample's
     /// folder of particles whose events may be in the file. A ROOT file has its own `truth_pv_z`,
     /// in the tree of this name or else in the only tree that has it.
@@ -124,7 +126,8 @@ impl TruthTable {
                 }
             }
             if beside.is_empty()
-                && source::container(file)? == Container::Root
+                // The reader of spacepoints reports a file that cannot be read.
+                && source::container(file).is_ok_and(|container| container == Container::Root)
                 && let Some(events) = root::read_truth(file, tree)?
             {
                 let truth = Self { paths: vec![file.clone()], vertices: HashMap::new() };
@@ -144,12 +147,19 @@ impl TruthTable {
         }
     }
 
-    fn read_trackml(&mut self, table: &mut Table, event_id: u64) -> Result<()> {
-        let [particle, z] = table.need(["particle_id", "vz"], WANTED)?;
+    fn read_particles(&mut self, table: &mut Table, event_id: u64) -> Result<()> {
+        let parts = table.columns(["particle_id_pv", "particle_id_sv"]);
+        let [particle, z] = match parts {
+            Some([primary, _]) => [primary, table.need(["vz"], WANTED)?[0]],
+            None => table.need(["particle_id", "vz"], WANTED)?,
+        };
         let mut vertices: BTreeMap<u64, f64> = BTreeMap::new();
         while table.next()? {
             let id = table.whole_number(particle)?;
-            let (primary, secondary) = (id >> 52, (id >> 40) & 0xfff);
+            let (primary, secondary) = match parts {
+                Some([_, secondary]) => (id, table.whole_number(secondary)?),
+                None => (id >> 52, (id >> 40) & 0xfff),
+            };
             // Vertex 0 is noise.
             if secondary == 0 && primary > 0 && !vertices.contains_key(&primary) {
                 vertices.insert(primary, table.number(z)?);
@@ -256,7 +266,7 @@ fn optional<T>(
     }
 }
 
-/// Returns the files of particles of a file of hits from TrackML or ColliderML; none for other
+/// Returns the files of particles of a file of hits from TrackML, ACTS or ColliderML; none for other
 /// files.
 fn particles_of(hits: &Path) -> Result<Vec<PathBuf>> {
     let Some(name) = hits.file_name().and_then(OsStr::to_str) else { return Ok(Vec::new()) };
@@ -264,7 +274,8 @@ fn particles_of(hits: &Path) -> Result<Vec<PathBuf>> {
     let found = if let Some(stem) = name.strip_suffix("_tracker_hits.parquet") {
         beside(format!("{stem}_particles.parquet"))
     } else {
-        let stem = name.strip_suffix(".gz").unwrap_or(name).strip_suffix("-hits.csv");
+        let name = name.strip_suffix(".gz").unwrap_or(name);
+        let stem = ["-hits.csv", "-spacepoint.csv"].into_iter().find_map(|ending| name.strip_suffix(ending));
         stem.and_then(|stem| ["", ".gz"].into_iter().find_map(|end| beside(format!("{stem}-particles.csv{end}"))))
     };
     found.map_or_else(|| colliderml::particles(hits), |path| Ok(vec![path]))

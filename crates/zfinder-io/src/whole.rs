@@ -29,26 +29,15 @@ fn not_whole(number: impl std::fmt::Display) -> String {
     format!("{number} is not a whole number from 0")
 }
 
-/// Returns a text as a whole number: digits, or a decimal whose fraction is 0, or a boolean as
-/// Python, SQL and C write it.
+/// Returns a text as a whole number, as [`table_file::whole`] reads it.
 ///
 /// # Errors
 /// Any other text.
 pub(super) fn whole_of_text(text: &str) -> Result<u64, String> {
-    if let Ok(number) = text.parse() {
-        return Ok(number);
-    }
-    match text {
-        "True" | "true" | "TRUE" => return Ok(1),
-        "False" | "false" | "FALSE" => return Ok(0),
-        _ => {}
-    }
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && !text.starts_with('-'));
-    match number.map(whole_of_float) {
-        Some(Ok(number)) => Ok(number),
-        Some(Err(reason)) if text.contains(['.', 'e', 'E']) => Err(reason),
-        _ => Err(format!("`{text}` is not a whole number from 0 to 2^64 - 1")),
-    }
+    table_file::whole(text).map_err(|reason| match reason {
+        reason if reason.contains("float") => format!("`{text}` {reason}"),
+        _ => format!("`{text}` is not a whole number from 0 to 2^64 - 1"),
+    })
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ fn a_flipped_bit_of_a_gzip_trailer_is_an_error() {
         let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
         fs::write(&path, &damaged).expect("written");
-        assert!(refused(&path, Detector::atlas2010()).contains("gzip data is damaged"));
+        assert!(refused(&path, Detector::atlas2010()).contains("compressed data is damaged"));
     }
 }
 
@@ -188,7 +188,7 @@ fn bad_own_files_say_where_and_what() {
         ("x,y,z\n1,2,3\n", ", row 1: missing column `layer`; the header has `x`, `y`, `z`; expected: `x,y,z,layer` or"),
         ("rho,z,layer\n", ", row 1: missing column `phi`"),
         ("a,b\n", ", row 1: missing columns `"),
-        ("x;y;z;layer\n1;2;3;0\n", "columns are separated by commas"),
+        ("x;y;z;layer\n1;2;3;0\n", "the header is separated by `;`, and commas are expected"),
         ("x,y,z,layer,x\n", ", row 1: the header names column `x` twice"),
         ("x,y,z,layer\n1,2,3,0\n1,oops,3,0\n", ", row 3, column y: `oops` is not a number"),
         ("x,y,z,layer\r\n1,2,3,0\r\n\r\n1,2,nan,0\r\n", ", row 4, column z: `nan` is not finite"),
@@ -199,7 +199,7 @@ fn bad_own_files_say_where_and_what() {
             ", row 2, column layer: layer 19 is not one of detector `atlas2010`, which has layers 0 to 18",
         ),
         ("x,y,z,layer\n1,2,3,-1\n", ", row 2, column layer: `-1` is not a whole number"),
-        ("x,y,z,layer\n1,2,3,1.5\n", ", row 2, column layer: 1.5 is not a whole number"),
+        ("x,y,z,layer\n1,2,3,1.5\n", ", row 2, column layer: `1.5` is not a whole number"),
         ("event_id,x,y,z,layer\n-3,1,2,3,0\n", ", row 2, column event_id: `-3` is not a whole number"),
         ("roi_id,x,y,z,layer\n-3,1,2,3,0\n", ", row 2, column roi_id: `-3` is not a whole number"),
         ("x,y,z,layer\n0,0,3,0\n", ", row 2, column x: rho, the distance from the z axis, is 0 mm"),
@@ -279,12 +279,12 @@ fn damaged_gzip_and_missing_files() {
     let whole = gzip(&format!("x,y,z,layer\n{rows}"));
     let path = dir.path().join("cut.csv.gz");
     fs::write(&path, &whole[..whole.len() / 2]).expect("written");
-    assert_eq!(refused(&path, Detector::atlas2010()), ": gzip data ends too early: the file is cut off");
+    assert_eq!(refused(&path, Detector::atlas2010()), ": compressed data ends too early: the file is cut off");
     let mut damaged = whole.clone();
     let end = damaged.len() - 6;
     damaged[end] ^= 0xff; // in the checksum
     fs::write(&path, damaged).expect("written");
-    assert!(refused(&path, Detector::atlas2010()).starts_with(": gzip data is damaged"));
+    assert!(refused(&path, Detector::atlas2010()).starts_with(": compressed data is damaged"));
     assert!(refused(&dir.path().join("none.csv"), Detector::atlas2010()).contains("os error"));
     assert!(refused(dir.path(), Detector::atlas2010()).contains("is a folder"));
 }

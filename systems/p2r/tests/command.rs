@@ -180,7 +180,7 @@ fn events_of_acts_are_read() {
     assert_eq!(std::fs::read_to_string(&table).expect("a table"), fitted);
     write("event000000007-hits.csv", format!("particle_id,tx,ty,tz,tpx,tpy,tpz\n{rows}").replacen("1,", "1.5,", 1));
     let said = text(&run(&["run", events, "--engine", "cpu"]).stderr).replace("\n  │ ", " ");
-    assert!(said.contains("line 2: `1.5` in column `particle_id` is no whole number"), "{said}");
+    assert!(said.contains("line 2: `1.5` in column `particle_id` is not a whole number"), "{said}");
     for (change, told) in [("tpx", "there is no column `tpx`"), ("particle_id", "no column particle_id")] {
         write(
             "event000000007-hits.csv",
@@ -234,7 +234,7 @@ fn hits_on_disks_are_fitted() {
     assert!(said.contains("600 tracks, 5400 hits\n"), "{said}");
     write("event000000001-hits.csv", "particle_id,geometry_id,tx,ty,tz,tpx,tpy,tpz\n1,x,1,1,1,1,1,1\n".to_owned());
     let said = text(&run(&["run", events, "--engine", "cpu"]).stderr).replace("\n  │ ", " ");
-    assert!(said.contains("line 2: `x` in column `geometry_id` is no whole number"), "{said}");
+    assert!(said.contains("line 2: `x` in column `geometry_id` is not a whole number"), "{said}");
 }
 
 #[test]

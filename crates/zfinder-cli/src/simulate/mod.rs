@@ -18,7 +18,7 @@ use zfinder_study::simulate::{Geometry, SimulatedRoi, Simulation};
 use super::options::threads;
 use super::search::counted;
 use command_host::Failure;
-use command_host::{file_of, note};
+use command_host::{ending, file_of, note};
 use knobs::Knobs;
 use outputs::{Outputs, Sink};
 
@@ -232,10 +232,6 @@ impl Simulate {
             },
         }
     }
-}
-
-fn ending(path: &Path) -> String {
-    path.extension().map_or_else(String::new, |ending| ending.to_string_lossy().to_lowercase())
 }
 
 /// Passes on the sample in order. Simulating and writing overlap.

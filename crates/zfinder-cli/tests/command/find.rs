@@ -172,7 +172,7 @@ fn bad_input_ends_with_1_and_shows_the_row() {
     let header = written(&dir, "header.csv", "x,y,z,layer\n");
     failed(&find(&[&header]), 1, &["header.csv: there is a header and no spacepoint below it"]);
     let none = folder();
-    failed(&find(&[&none.path().display().to_string()]), 1, &["the folder holds no"]);
+    failed(&find(&[&none.path().display().to_string()]), 1, &["the folder and the folders in it hold no"]);
     let acts = written(&none, "event000000007-spacepoint.csv", "geometry_id_1,x,y,z\n");
     assert!(succeeded(find(&[&acts, "--format", "csv"])).ends_with("7,0,,,,empty,,,,,false\n"));
     failed(&find(&[&acts, &bad]), 2, &["some files of the input have a column `layer`", "--detector"]);

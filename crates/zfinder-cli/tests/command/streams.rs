@@ -119,7 +119,7 @@ fn a_row_of_no_event_and_a_file_that_is_cut_spoil_their_event() {
     let cut = dir.path().join("cut.csv.gz");
     fs::write(&cut, &bytes[..bytes.len() - 20]).expect("written");
     let output = skip(&cut.display().to_string());
-    failed(&output, 5, &["cut.csv.gz: gzip data ends too early"]);
+    failed(&output, 5, &["cut.csv.gz: compressed data ends too early"]);
     assert_eq!(statuses(&stdout(&output)), [of(0, "ok"), of(1, "ok"), of(2, "bad_spacepoint")]);
 
     // An RoI of a table without spacepoints may have lost them, so it does not count as empty.

@@ -11,6 +11,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescPtr;
 
 use super::field::{Field, Kind};
+use crate::event::MISSING;
 use crate::whole::{whole_of_float, whole_of_integer};
 
 /// The row of a refused value, from 0 in its batch, and the reason.
@@ -249,6 +250,40 @@ impl Column {
         self.with_nulls(values.into_iter().map(Ok))
     }
 
+    /// Returns the batch's numbers, NaN for a null.
+    pub(super) fn checked_numbers_or_nan(&self) -> Vec<Result<f64, String>> {
+        self.checked_numbers().into_iter().map(|number| Ok(number.unwrap_or(f64::NAN))).collect()
+    }
+
+    /// Returns the batch's whole numbers as [`Self::checked_whole_numbers`], [`MISSING`] for a null or
+    /// NaN.
+    pub(super) fn checked_whole_numbers_or_missing(&self) -> Vec<Result<u64, String>> {
+        let is_missing: Vec<bool> = match &self.values {
+            Values::Float(_) | Values::Double(_) => self
+                .checked_numbers()
+                .iter()
+                .map(|number| number.as_ref().map_or(true, |number| number.is_nan()))
+                .collect(),
+            _ => self.checked_whole_numbers().iter().map(|number| number.as_ref().is_err_and(|e| e == NULL)).collect(),
+        };
+        let numbers = self.checked_whole_numbers().into_iter().zip(is_missing);
+        numbers.map(|(number, is_missing)| if is_missing { Ok(MISSING) } else { number }).collect()
+    }
+
+    /// Appends the batch's numbers, NaN for a null.
+    pub(super) fn numbers_or_nan(&self, to: &mut Vec<f64>) -> Result<(), Refused> {
+        to.extend(self.checked_numbers().into_iter().map(|number| number.unwrap_or(f64::NAN)));
+        Ok(())
+    }
+
+    /// Appends the batch's whole numbers, [`MISSING`] for a null or NaN.
+    pub(super) fn whole_numbers_or_missing(&self, to: &mut Vec<u64>) -> Result<(), Refused> {
+        for (at, number) in self.checked_whole_numbers_or_missing().into_iter().enumerate() {
+            to.push(number.map_err(|reason| self.refuse(at, reason))?);
+        }
+        Ok(())
+    }
+
     /// Puts the batch's nulls among its values.
     fn with_nulls<T>(&self, mut values: impl Iterator<Item = Result<T, String>>) -> Vec<Result<T, String>> {
         let items = self.levels.definition.iter().filter(|&&level| level >= self.field.item_level);
@@ -403,4 +438,5 @@ impl Iterator for LimitedPages {
     }
 }
 
-const NULL: &str = "is null; a value is expected";
+/// The reason for refusing a null.
+pub(super) const NULL: &str = "is null; a value is expected";

@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use super::column::Column;
+use super::column::{Column, NULL};
 use super::field::Wanted;
 use super::table::Table;
 use crate::columns::{BadRow, Chunk, Chunks, ColumnReader, RoiRun};
 use crate::error::{Error, Result};
-use crate::event::{Addressing, ReadOptions};
+use crate::event::{Addressing, DROP_ADVICE, ReadOptions};
 use crate::schema::Schema;
-use crate::source::event_of_name;
+use crate::source::{event_in_name, event_of_name};
 use zfinder::{Detector, RoiId};
 
 /// Opens a file of spacepoints.
@@ -19,6 +19,7 @@ use zfinder::{Detector, RoiId};
 /// A file that is not Parquet, and columns that are missing or of other types.
 pub(crate) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> Result<ColumnReader<ParquetFile>> {
     let mut file = ParquetFile::open(path)?;
+    file.drop_invalid = options.drop_invalid;
     file.table.limit_rows(options.max_spacepoints);
     Ok(ColumnReader::new(file, detector, options))
 }
@@ -64,6 +65,8 @@ pub(crate) struct ParquetFile {
     schema: Schema,
     /// Whether spacepoints are in lists.
     lists: bool,
+    /// As [`ReadOptions::drop_invalid`].
+    drop_invalid: bool,
     event_of_file: u64,
     /// Ids of the batch's rows.
     events: Vec<u64>,
@@ -81,13 +84,13 @@ impl ParquetFile {
         let layers = schema.layer_columns().iter().map(|&name| (name, Wanted::WholeNumbers));
         let lists = table.all_lists(numbers.chain(layers))?;
         table.check_ids(schema.ids())?;
-        if lists && schema.event.is_none() {
+        if lists && schema.event.is_none() && event_in_name(path).is_none() {
             let message = "missing column `event_id`: rows with lists of spacepoints are events or RoIs, and want it";
             return Err(table.error(0, None, message.into()));
         }
         table.select(schema.position.into_iter().chain(schema.layer_columns().iter().copied()).chain(schema.ids()));
         let event_of_file = event_of_name(path);
-        Ok(Self { table, schema, lists, event_of_file, events: Vec::new(), rois: Vec::new() })
+        Ok(Self { table, schema, lists, drop_invalid: false, event_of_file, events: Vec::new(), rois: Vec::new() })
     }
 
     /// Reads a column of ids, one for each row. Without that column, all ids are `otherwise`.
@@ -108,12 +111,14 @@ impl ParquetFile {
         let model = table.column(self.schema.position[0]);
         for (name, to) in self.schema.position.iter().zip(&mut chunk.position) {
             let column = table.column(name);
-            let taken = column.check_lengths(model).and_then(|()| column.numbers(to));
+            let numbers = if self.drop_invalid { Column::numbers_or_nan } else { Column::numbers };
+            let taken = column.check_lengths(model).and_then(|()| numbers(column, to));
             taken.map_err(|refused| table.refuse(name, refused))?;
         }
         for (name, to) in self.schema.layer_columns().iter().zip(&mut chunk.layers) {
             let column = table.column(name);
-            let taken = column.check_lengths(model).and_then(|()| column.whole_numbers(to));
+            let numbers = if self.drop_invalid { Column::whole_numbers_or_missing } else { Column::whole_numbers };
+            let taken = column.check_lengths(model).and_then(|()| numbers(column, to));
             taken.map_err(|refused| table.refuse(name, refused))?;
         }
         Ok(())
@@ -143,8 +148,12 @@ impl ParquetFile {
         let table = &self.table;
         let whole = |name| CheckedColumn::new(table, name, Column::checked_whole_numbers);
         let [event, roi] = [self.schema.event.as_deref(), self.schema.roi].map(|name| name.map(whole));
-        let position = self.schema.position.map(|name| CheckedColumn::new(table, name, Column::checked_numbers));
-        let layers: Vec<CheckedColumn<'_, u64>> = self.schema.layer_columns().iter().copied().map(whole).collect();
+        let numbers = if self.drop_invalid { Column::checked_numbers_or_nan } else { Column::checked_numbers };
+        let position = self.schema.position.map(|name| CheckedColumn::new(table, name, numbers));
+        let layers =
+            if self.drop_invalid { Column::checked_whole_numbers_or_missing } else { Column::checked_whole_numbers };
+        let layers = |name: &&str| CheckedColumn::new(table, name, layers);
+        let layers: Vec<CheckedColumn<'_, u64>> = self.schema.layer_columns().iter().map(layers).collect();
         let model = table.column(self.schema.position[0]);
         for row in 0..rows {
             let id = |column: &Option<CheckedColumn<'_, u64>>, otherwise| match column {
@@ -209,10 +218,15 @@ impl<'a, T: Copy> CheckedColumn<'a, T> {
         for (item, value) in self.values[self.column.values(row)].iter().enumerate() {
             match value {
                 Ok(value) => to.push(*value),
-                Err(reason) if self.column.field.is_list() => {
-                    return Err(self.refuse(format!("item {} of the list {reason}", item + 1)));
+                Err(reason) => {
+                    let advice = if reason == NULL || reason.starts_with("NaN") { DROP_ADVICE } else { "" };
+                    let item = if self.column.field.is_list() {
+                        format!("item {} of the list ", item + 1)
+                    } else {
+                        String::new()
+                    };
+                    return Err(self.refuse(format!("{item}{reason}{advice}")));
                 }
-                Err(reason) => return Err(self.refuse(reason.clone())),
             }
         }
         Ok(())

@@ -37,14 +37,13 @@ pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> R
     #[cfg(feature = "root")]
     let opened = {
         use super::columns::ColumnReader;
-        let most = options.max_spacepoints;
         match objects::find_spacepoints(path, options.tree.as_deref())? {
             Entries::Tree(name) => {
-                let tree = read::RootTree::open(path, most, &name)?;
+                let tree = read::RootTree::open(path, options, &name)?;
                 Ok(Box::new(ColumnReader::new(tree, detector, options)) as _)
             }
             Entries::NTuple(name) => {
-                let ntuple = ntuple::NTupleFile::open(path, &name, most)?;
+                let ntuple = ntuple::NTupleFile::open(path, &name, options)?;
                 Ok(Box::new(ColumnReader::new(ntuple, detector, options)) as _)
             }
         }
@@ -65,9 +64,10 @@ pub(super) fn addressing(path: &Path, tree: Option<&str>) -> Result<Addressing> 
     #[cfg(feature = "root")]
     let addressing = {
         use super::columns::Chunks;
+        let options = ReadOptions::default();
         Ok(match objects::find_spacepoints(path, tree)? {
-            Entries::Tree(name) => read::RootTree::open(path, usize::MAX, &name)?.schema().addressing(),
-            Entries::NTuple(name) => ntuple::NTupleFile::open(path, &name, usize::MAX)?.schema().addressing(),
+            Entries::Tree(name) => read::RootTree::open(path, &options, &name)?.schema().addressing(),
+            Entries::NTuple(name) => ntuple::NTupleFile::open(path, &name, &options)?.schema().addressing(),
         })
     };
     #[cfg(not(feature = "root"))]

@@ -10,6 +10,7 @@ use rntuple::{Array, NTuple, Numbers, RootFile, Selection};
 use super::truth::TRUTH;
 use crate::columns::{BadRow, Chunk, Chunks, RoiRun};
 use crate::error::{Error, Result};
+use crate::event::{MISSING, ReadOptions};
 use crate::schema::{Schema, SchemaFault};
 use crate::source::{event_of_name, failed};
 use crate::truth_vertex::{EventVertices, TruthVertex};
@@ -111,11 +112,13 @@ pub(super) struct NTupleFile {
     next: u64,
     /// Most spacepoints of an event.
     most: u64,
+    /// As [`ReadOptions::drop_invalid`].
+    drop_invalid: bool,
 }
 
 impl NTupleFile {
     /// Opens the RNTuple of this name.
-    pub(super) fn open(path: &Path, name: &str, most: usize) -> Result<Self> {
+    pub(super) fn open(path: &Path, name: &str, options: &ReadOptions) -> Result<Self> {
         let wrong = |reason: String| refuse(path, format!("RNTuple `{name}` {reason}"));
         let ntuple = open_file(path)?.into_ntuple(name).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         let layout = Layout::new(&ntuple).map_err(wrong)?;
@@ -136,7 +139,8 @@ impl NTupleFile {
             layout,
             event_of_file: event_of_name(path),
             next: 0,
-            most: most as u64,
+            most: options.max_spacepoints as u64,
+            drop_invalid: options.drop_invalid,
         })
     }
 
@@ -238,7 +242,16 @@ impl Chunks for NTupleFile {
         let mut layers = Vec::new();
         for selection in self.layers.clone() {
             let values = self.column(&selection, end)?;
-            layers.push((values.whole_numbers(), values));
+            let mut numbers = values.whole_numbers();
+            if self.drop_invalid && values.numbers.to_integers().is_none() {
+                let floats = values.numbers.to_f64();
+                numbers
+                    .iter_mut()
+                    .zip(floats)
+                    .filter(|(_, float)| float.is_nan())
+                    .for_each(|(number, _)| *number = Ok(MISSING));
+            }
+            layers.push((numbers, values));
         }
         let names = self.layout.schema.position;
         let layer_names = self.layout.schema.layer_columns().to_vec();
@@ -326,7 +339,7 @@ impl Chunks for NTupleFile {
 /// # Errors
 /// A file that cannot be read.
 pub(super) fn visit_ids(path: &Path, name: &str, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
-    let mut file = NTupleFile::open(path, name, usize::MAX)?;
+    let mut file = NTupleFile::open(path, name, &ReadOptions::default())?;
     let lists = file.layout.lists;
     if file.event.is_none() && file.roi.is_none() {
         visit(RoiId { event_id: file.event_of_file, roi_id: 0 }, lists);

@@ -115,8 +115,14 @@ pub(super) fn find_spacepoints(path: &Path, wanted: Option<&str>) -> Result<Entr
     match fitting.as_slice() {
         [only] => Ok((*only).clone()),
         [] => {
-            let layouts = "as numbers of one spacepoint an entry, or as lists of numbers but for the ids";
-            Err(refuse(format!("{}; wanted, {layouts}: {WANTED}", reasons.join("; "))))
+            let has_columns = |reason: &String| reason.contains(" lacks ") || reason.contains(" has ");
+            let wanted = match reasons.iter().any(has_columns) {
+                true => format!(
+                    "; wanted, as numbers of one spacepoint an entry, or as lists of numbers but for the ids: {WANTED}"
+                ),
+                false => String::new(),
+            };
+            Err(refuse(format!("{}{wanted}", reasons.join("; "))))
         }
         several => {
             let names = several.iter().map(|entries| entries.in_words()).collect::<Vec<_>>().join(" and ");

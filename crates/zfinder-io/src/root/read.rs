@@ -10,7 +10,7 @@ use super::checksum;
 use super::tree::{Column, Layout, damaged, kind};
 use crate::columns::{BadRow, Chunk, Chunks, RoiRun};
 use crate::error::{Error, Result};
-use crate::event::too_many;
+use crate::event::{ReadOptions, too_many};
 use crate::guard::quietly;
 use crate::schema::{Schema, SchemaFault};
 use crate::source::{event_of_name, failed};
@@ -66,15 +66,15 @@ struct EntryFault {
 }
 
 impl RootTree {
-    /// Opens the tree of this name. An entry with more spacepoints than `most` is an error.
-    pub(super) fn open(path: &Path, most: usize, tree: &str) -> Result<Self> {
+    /// Opens the tree of this name.
+    pub(super) fn open(path: &Path, options: &ReadOptions, tree: &str) -> Result<Self> {
         // Opening the file here gives the system's error instead of oxyroot's.
         std::fs::File::open(path).map_err(|source| failed(path, source))?;
         let (found, head) = sync_channel(1);
         let (to, chunks) = sync_channel(WAITING);
-        let (file, name) = (path.to_owned(), tree.to_owned());
+        let (file, name, options) = (path.to_owned(), tree.to_owned(), options.clone());
         let work = move || {
-            let fault = match quietly(|| read(&file, most, &name, &found, &to)) {
+            let fault = match quietly(|| read(&file, &options, &name, &found, &to)) {
                 Ok(Ok(())) => return,
                 Ok(Err(fault)) => fault,
                 Err(panic) => Fault::from(damaged(&panic)),
@@ -97,7 +97,7 @@ impl RootTree {
 /// Sends the tree's layout, then its chunks.
 fn read(
     path: &Path,
-    most: usize,
+    options: &ReadOptions,
     tree: &str,
     found: &SyncSender<Result<TreeLayout, String>>,
     to: &SyncSender<Result<TreeChunk, Fault>>,
@@ -108,11 +108,11 @@ fn read(
         return Ok(());
     }
     checksum::verify(path)?;
-    let mut columns = Columns::open(&tree, layout, event_of_name(path))?;
+    let mut columns = Columns::open(&tree, layout, event_of_name(path), options.drop_invalid)?;
     let mut entry = 0;
     loop {
         let mut entries = TreeChunk::default();
-        let filled = columns.fill(&mut entries, &mut entry, most);
+        let filled = columns.fill(&mut entries, &mut entry, options.max_spacepoints);
         let chunk = &mut entries.chunk;
         if filled.is_err() {
             // Entries before the bad one are whole.
@@ -183,6 +183,8 @@ pub(super) fn layout(tree: &ReaderTree) -> Result<TreeLayout, String> {
 /// The branches that are read.
 struct Columns<'a> {
     lists: bool,
+    /// As [`ReadOptions::drop_invalid`].
+    drop_invalid: bool,
     /// None: all entries are of the event in the file's name.
     event: Option<Column<'a>>,
     event_of_file: u64,
@@ -192,12 +194,13 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn open(tree: &'a ReaderTree, layout: TreeLayout, event_of_file: u64) -> Result<Self, String> {
+    fn open(tree: &'a ReaderTree, layout: TreeLayout, event_of_file: u64, drop_invalid: bool) -> Result<Self, String> {
         let TreeLayout { schema, lists } = layout;
         let column = |name: &str| Column::open(tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
         let [x, y, z] = schema.position;
         Ok(Self {
             lists,
+            drop_invalid,
             event: schema.event.as_deref().map(column).transpose()?,
             event_of_file,
             roi: schema.roi.map(column).transpose()?,
@@ -277,7 +280,10 @@ impl<'a> Columns<'a> {
         }
         for ((column, bytes), to) in self.layers.iter().zip(layers).zip(&mut chunk.layers) {
             check(column, bytes)?;
-            let appended = column.element.append_whole_numbers(bytes, to);
+            let appended = match self.drop_invalid {
+                true => column.element.append_whole_numbers_or_missing(bytes, to),
+                false => column.element.append_whole_numbers(bytes, to),
+            };
             appended.map_err(|(at, message)| column.fault(entry, format!("value {at}: {message}")))?;
         }
         Ok(())

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use oxyroot::{Branch, RBuffer, ReaderTree};
 
+use crate::event::MISSING;
 use crate::guard::quietly;
 use crate::whole::{whole_of_float, whole_of_integer};
 
@@ -104,6 +105,24 @@ impl Element {
 }
 
 impl Element {
+    /// Appends whole numbers as [`Self::append_whole_numbers`], [`MISSING`] for NaN.
+    pub(super) fn append_whole_numbers_or_missing(
+        self,
+        bytes: &[u8],
+        to: &mut Vec<u64>,
+    ) -> Result<(), (usize, String)> {
+        if !matches!(self, Self::F32 | Self::F64) {
+            return self.append_whole_numbers(bytes, to);
+        }
+        let mut numbers = Vec::new();
+        self.append_numbers(bytes, &mut numbers);
+        for (at, number) in numbers.into_iter().enumerate() {
+            let whole = if number.is_nan() { Ok(MISSING) } else { whole_of_float(number) };
+            to.push(whole.map_err(|reason| (at, reason))?);
+        }
+        Ok(())
+    }
+
     /// Appends whole numbers that are stored as floats: see
     /// [`RootSpacepoints`](super::RootSpacepoints).
     fn append_whole_floats(self, bytes: &[u8], to: &mut Vec<u64>) -> Result<(), (usize, String)> {

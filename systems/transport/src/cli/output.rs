@@ -1,12 +1,10 @@
 //! Deposited energy as files: histograms, and sums of events.
 
 use std::collections::HashMap;
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use command_host::{Code, Failure, write_file};
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use command_host::{Code, Failure, ending, write_file};
 use npyz::WriterBuilder;
 use transport::{Deposits, Outcome};
 use zip::write::SimpleFileOptions;
@@ -24,30 +22,17 @@ pub(super) struct Output {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Csv,
-    /// CSV in gzip.
-    CsvGz,
     Npz,
 }
 
 impl Format {
-    /// Returns the format of a name; None for another ending.
+    /// Returns the format of a name; None for another ending. `.csv.gz` is CSV in gzip.
     fn of(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?;
-        [(".csv", Self::Csv), (".csv.gz", Self::CsvGz), (".npz", Self::Npz)]
-            .into_iter()
-            .find_map(|(ending, format)| name.ends_with(ending).then_some(format))
-    }
-
-    /// Writes text, compressed if that is the format.
-    fn write_text(self, out: impl Write, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        let mut out = BufWriter::new(out);
-        if self != Self::CsvGz {
-            text(&mut out)?;
-            return out.flush();
+        match ending(path).as_str() {
+            "csv" => Some(Self::Csv),
+            "npz" => Some(Self::Npz),
+            _ => None,
         }
-        let mut out = BufWriter::new(GzEncoder::new(out, Compression::default()));
-        text(&mut out)?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?.flush()
     }
 }
 
@@ -64,7 +49,7 @@ pub(super) fn check_folder(path: &Path) -> Result<(), Failure> {
 
 /// Refuses scores of another ending than .csv and .csv.gz before anything is computed.
 pub(super) fn check_scores(path: &Path) -> Result<(), Failure> {
-    if !matches!(Format::of(path), Some(Format::Csv | Format::CsvGz)) {
+    if !matches!(Format::of(path), Some(Format::Csv)) {
         return Err(Failure::new(
             Code::Usage,
             format_args!("--scores {}: scores are written as .csv or .csv.gz (a row an event)", path.display()),
@@ -94,7 +79,7 @@ impl Output {
     pub(super) fn write(&self, deposits: &Deposits) -> Result<(), Failure> {
         write_file(&self.path, "transport", |out| match self.format {
             Format::Npz => archive(out, deposits),
-            format => format.write_text(out, |out| rows(out, deposits)),
+            Format::Csv => rows(out, deposits),
         })
     }
 }
@@ -157,7 +142,7 @@ pub(super) fn write_scores(
         event.initial += primary.kinetic();
         event.deposited.iter_mut().zip(scores).for_each(|(sum, score)| *sum += score);
     }
-    let write = |out: &mut dyn Write| {
+    write_file(path, "transport", |out| {
         let mut csv = csv::Writer::from_writer(out);
         let fixed = ["event", "particles", "kinetic_mev"].map(str::to_owned);
         csv.write_record(fixed.into_iter().chain(materials.iter().map(|name| format!("{name}_mev"))))?;
@@ -166,6 +151,5 @@ pub(super) fn write_scores(
             csv.write_record(fixed.into_iter().chain(deposited.iter().map(f64::to_string)))?;
         }
         csv.flush()
-    };
-    write_file(path, "transport", |out| Format::of(path).unwrap_or(Format::Csv).write_text(out, write))
+    })
 }

@@ -114,7 +114,7 @@ fn columns_of_event_numbers_are_read_or_refused() {
     for (columns, numbers, told) in [
         ("evnt_id", ["7", "7", "9"], "beam.csv:1: column `evnt_id` looks like `event_id`"),
         ("event,eventNumber", ["7,1", "7,1", "9,1"], "beam.csv:1: columns `event` and `eventNumber` both look like"),
-        ("eventNumber", ["7", "7.5", "9"], "beam.csv:3: column `eventNumber`: `7.5` is no whole number"),
+        ("eventNumber", ["7", "7.5", "9"], "beam.csv:3: column `eventNumber`: `7.5` is not a whole number"),
     ] {
         let done = run_with(columns, numbers);
         assert!(done.status.code() == Some(1) && said(&done).contains(told), "{columns}: {}", said(&done));
@@ -165,8 +165,8 @@ fn compressed_files_and_standard_input_are_read() {
 
     let whole = gzip(&format!("{header}{rows}"));
     for (bytes, told) in [
-        (&whole[..whole.len() - 9], "beam.csv.gz: gzip data ends too early: the file is cut off"),
-        (&[&whole[..], b"more"].concat(), "beam.csv.gz: other data follows the gzip data"),
+        (&whole[..whole.len() - 9], "beam.csv.gz: compressed data ends too early: the file is cut off"),
+        (&[&whole[..], b"more"].concat(), "beam.csv.gz: other data follows the compressed data"),
         (b"BZh91AY&SY", "beam.csv.gz: this is no CSV, but a bzip2 file: unpack it"),
         (&gzip(&format!("{header}1.5,photon,0,0,0,1,0,0\n")), "beam.csv.gz:2: column `event_id`: `1.5` is no whole"),
     ] {
