@@ -18,6 +18,10 @@ const MOST_WRONG: f64 = 0.1;
 /// spacepoints of a likely detector.
 const NEAR_MM: f64 = 10.0;
 const LEAST_NEAR: f64 = 0.95;
+/// Mean distance \[mm\] from the layers above which another detector is tried, and the ratio at which
+/// that one is much closer.
+const OFF_MM: f64 = 4.0;
+const MUCH_CLOSER: f64 = 3.0;
 /// No tracker has a radius below this \[mm\].
 const SMALLEST_TRACKER_MM: f64 = 5.0;
 /// Units of length that are tried, in mm.
@@ -52,8 +56,8 @@ impl InputCheck {
     }
 }
 
-/// Returns a warning if many of the first `most` spacepoints of a batch lie far from their layers.
-/// It names the built-in detector, the unit of length or the first number of the layers that the
+/// Returns a warning if many of the first `most` spacepoints of a batch lie far from their layers, or
+/// if all lie off them and on those of another built-in detector. It names the built-in detector, the unit of length or the first number of the layers that the
 /// spacepoints fit.
 ///
 /// # Errors
@@ -74,7 +78,7 @@ pub(crate) fn check(batch: BatchView<'_>, detector: &Detector, most: usize) -> R
     let points: Vec<Spacepoint> = points().filter(|point| point.rho.is_finite() && point.z.is_finite()).collect();
     let far = points.iter().filter(|point| distance(detector, point).is_none_or(|mm| mm > FAR_MM)).count();
     if points.is_empty() || far as f64 <= MOST_WRONG * points.len() as f64 {
-        return Ok(None);
+        return Ok(closer_detector(&points, detector));
     }
     Ok(Some(format!(
         "{far} of the first {} spacepoints lie more than {FAR_MM} mm from their layers of detector `{}`; {}",
@@ -82,6 +86,28 @@ pub(crate) fn check(batch: BatchView<'_>, detector: &Detector, most: usize) -> R
         detector.name(),
         advice(&points, detector)
     )))
+}
+
+/// Returns a warning if spacepoints lie off their layers on average, and much closer to those of a
+/// built-in detector: two trackers may have layers within [`FAR_MM`] of one another.
+fn closer_detector(points: &[Spacepoint], detector: &Detector) -> Option<String> {
+    let fit = |detector: Detector| Hypothesis { detector, unit: UNITS[0], first_layer: 0 }.fit(points);
+    let (_, own) = fit(detector.clone());
+    if own <= OFF_MM {
+        return None;
+    }
+    let others = Detector::BUILT_IN.into_iter().filter_map(|name| Detector::built_in(name).ok());
+    let fits = others.filter(|other| other.name() != detector.name()).map(|other| (fit(other.clone()), other));
+    let close = fits.filter(|((near, mean), _)| *near >= 1.0 - MOST_WRONG && *mean * MUCH_CLOSER < own);
+    let ((_, mean), other) = close.min_by(|((_, a), _), ((_, b), _)| a.total_cmp(b))?;
+    Some(format!(
+        "the first {} spacepoints lie {own:.1} mm from their layers of detector `{}` on average, and {mean:.1} mm from those \
+         of `{}`: they fit detector `{}`",
+        points.len(),
+        detector.name(),
+        other.name(),
+        other.name()
+    ))
 }
 
 /// Spacepoints as another detector, in another unit or with another first layer.
@@ -237,6 +263,18 @@ mod tests {
                 check((&on_layers(&foreign, 1000.0, 0)).into(), &asked, CHECKED).expect("radians").expect("a warning");
             assert!(warning.contains("are these metres?"), "{warning}");
         }
+    }
+
+    /// The inner barrels of two detectors lie within [`FAR_MM`] of one another.
+    #[test]
+    fn a_detector_that_is_much_closer_is_named() {
+        let mut batch = RoiBatch::new();
+        let points = [32.0, 72.0, 116.0].into_iter().zip(0..);
+        batch.push(RoiDescriptor::default(), points.map(|(rho, layer)| Spacepoint { rho, phi: 0.0, z: 5.0, layer }));
+        let warning = |detector| check((&batch).into(), &detector, CHECKED).expect("radians");
+        let of_atlas = warning(Detector::atlas2010()).expect("a warning");
+        assert!(of_atlas.ends_with("mm from those of `generic`: they fit detector `generic`"), "{of_atlas}");
+        assert_eq!(warning(Detector::generic()), None);
     }
 
     #[test]

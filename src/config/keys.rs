@@ -149,6 +149,9 @@ impl Key {
         let reason = match self.kind {
             Kind::Flag | Kind::Word(_) | Kind::WholeOrWord(_) => format!("must be one of {range}"),
             Kind::Whole { .. } => format!("must be a whole number, {range}"),
+            Kind::Real { .. } if self.name == "field_t" => {
+                format!("must be a number, {range}: the size of the field, without the sign of its direction")
+            }
             Kind::Real { .. } => format!("must be a number, {range}"),
             Kind::Pair { .. } => format!("must be {range}"),
         };

@@ -108,7 +108,8 @@ impl Detector {
         let refuse = |reason: String| Err(Error::Detector { detector: name.to_owned(), reason });
         let positive = |value: f64| value.is_finite() && value > 0.0;
         if layers.len() < 2 || layers.len() > MAX_LAYERS {
-            return refuse(format!("has {} layers; 2 to {MAX_LAYERS} are possible", layers.len()));
+            let advice = joinable_disks(&layers);
+            return refuse(format!("has {} layers; 2 to {MAX_LAYERS} are possible{advice}", layers.len()));
         }
         let mut by_id = HashMap::new();
         for (index, layer) in layers.iter().enumerate() {
@@ -256,6 +257,33 @@ impl Detector {
 /// Volume and layer of a geometry identifier of ACTS: its bits 56 to 63, and 36 to 47.
 pub const fn volume_and_layer(geometry_id: u64) -> (u32, u32) {
     ((geometry_id >> 56) as u32, (geometry_id >> 36 & 0xfff) as u32)
+}
+
+/// Returns advice for a detector with too many layers: which disks are closest together, so that one
+/// layer may stand for both.
+fn joinable_disks(layers: &[Layer]) -> String {
+    const NAMED: usize = 3;
+    if layers.len() <= MAX_LAYERS {
+        return String::new();
+    }
+    let mut disks: Vec<(f64, usize)> = Vec::new();
+    for (index, layer) in layers.iter().enumerate() {
+        if let LayerKind::Endcap { z_mm, .. } = layer.kind {
+            disks.push((z_mm, index));
+        }
+    }
+    disks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut pairs: Vec<[(f64, usize); 2]> = disks.array_windows().copied().collect();
+    pairs.sort_by(|[a, b], [c, d]| (b.0 - a.0).total_cmp(&(d.0 - c.0)));
+    let named = pairs.iter().take(NAMED);
+    let named: Vec<String> = named.map(|[a, b]| format!("{} and {} (|z| {} and {} mm)", a.1, b.1, a.0, b.0)).collect();
+    if named.is_empty() {
+        return String::new();
+    }
+    format!(
+        ": join disks, also those at +z and -z, into one layer each, with the ids of both; the closest are layers {}",
+        named.join(", ")
+    )
 }
 
 #[cfg(test)]

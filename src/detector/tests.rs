@@ -14,10 +14,16 @@ fn contradictions_are_named() {
     };
     let plain = |radius_mm| Layer { ids: Vec::new(), ..barrel(radius_mm) };
     let pair = |inner, outer| BendingPair { inner, outer, dphi_rad: 0.1, eta: None };
+    // Every 50 mm, and one that is 1 mm behind another.
+    let z_mm =
+        |disk: u32| 700.0 + 50.0 * f64::from(disk.min(7)) + if disk > 7 { 50.0 * f64::from(disk) - 399.0 } else { 0.0 };
+    let disk = |disk: u32| Layer { kind: LayerKind::Endcap { z_mm: z_mm(disk), r_max_mm: 300.0 }, ..plain(1.0) };
+    let disks: Vec<Layer> = (0..70).map(disk).collect();
     let table = |pt_gev, pairs| Some(BendingTable { pt_gev, field_t: 2.0, pairs });
     for (layers, bending, word) in [
         (Vec::new(), None, "layers"),
-        (vec![plain(1.0); 65], None, "65 layers"),
+        (vec![plain(1.0); 65], None, "has 65 layers; 2 to 64 are possible"),
+        (disks.to_vec(), None, "the closest are layers 7 and 8 (|z| 1050 and 1051 mm)"),
         (vec![barrel(1.0), barrel(2.0)], None, "(1, 1)"),
         (vec![plain(-1.0), plain(2.0)], None, "layer 0"),
         (vec![plain(1.0), plain(f64::NAN)], None, "layer 1"),
