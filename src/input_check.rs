@@ -18,8 +18,8 @@ const MOST_WRONG: f64 = 0.1;
 /// spacepoints of a likely detector.
 const NEAR_MM: f64 = 10.0;
 const LEAST_NEAR: f64 = 0.95;
-/// Mean distance \[mm\] from the layers above which another detector is tried, and the ratio at which
-/// that one is much closer.
+/// Mean distance \[mm\] from the layers above which another detector is tried, and the ratio at
+/// which that one is much closer.
 const OFF_MM: f64 = 4.0;
 const MUCH_CLOSER: f64 = 3.0;
 /// No tracker has a radius below this \[mm\].
@@ -56,9 +56,9 @@ impl InputCheck {
     }
 }
 
-/// Returns a warning if many of the first `most` spacepoints of a batch lie far from their layers, or
-/// if all lie off them and on those of another built-in detector. It names the built-in detector, the unit of length or the first number of the layers that the
-/// spacepoints fit.
+/// Returns a warning if many of the first `most` spacepoints of a batch lie far from their layers,
+/// or if all lie off them and on those of another built-in detector. It names the built-in
+/// detector, the unit of length or the first number of the layers that the spacepoints fit.
 ///
 /// # Errors
 /// [`Error::Columns`] if azimuths are likely in degrees.

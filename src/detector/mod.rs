@@ -259,8 +259,8 @@ pub const fn volume_and_layer(geometry_id: u64) -> (u32, u32) {
     ((geometry_id >> 56) as u32, (geometry_id >> 36 & 0xfff) as u32)
 }
 
-/// Returns advice for a detector with too many layers: which disks are closest together, so that one
-/// layer may stand for both.
+/// Returns advice for a detector with too many layers: which disks are closest together, so that
+/// one layer may stand for both.
 fn joinable_disks(layers: &[Layer]) -> String {
     const NAMED: usize = 3;
     if layers.len() <= MAX_LAYERS {

@@ -159,8 +159,9 @@ pub fn file_of(path: Option<&Path>) -> Option<&Path> {
     path.filter(|path| *path != Path::new("-"))
 }
 
-/// Returns the ending of a name in lower case, empty without one. Text that is packed has the ending
-/// of the text: `csv` for `a.csv.gz`. Binary formats are not packed, and `a.parquet.gz` has `gz`.
+/// Returns the ending of a name in lower case, empty without one. Text that is packed has the
+/// ending of the text: `csv` for `a.csv.gz`. Binary formats are not packed, and `a.parquet.gz` has
+/// `gz`.
 #[must_use]
 pub fn ending(path: &Path) -> String {
     const TEXTS: [&str; 5] = ["csv", "json", "jsonl", "ndjson", "txt"];
@@ -309,8 +310,8 @@ pub trait SeekableWrite: Write + Seek {}
 
 impl<T: Write + Seek> SeekableWrite for T {}
 
-/// Writes a whole file, as [`Output`] does. Data for a device, a pipe or gzip is collected in memory
-/// first, because these cannot seek.
+/// Writes a whole file, as [`Output`] does. Data for a device, a pipe or gzip is collected in
+/// memory first, because these cannot seek.
 ///
 /// # Errors
 /// [`Code::Data`](crate::Code::Data) with the name of the file.

@@ -95,7 +95,7 @@ impl Numbers {
     }
 }
 
-/// The values of a field. Offsets have one element more than there are values, and begin with 0.
+/// The values of a field. Offsets begin with 0, and n values have n + 1 offsets.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Array {
@@ -133,7 +133,7 @@ pub enum Array {
     },
     /// One of several types for each entry.
     Variant {
-        /// The alternative of each value, from 1. The value 0 is none.
+        /// The alternative of each value, from 1. 0 stands for no value.
         tags: Vec<u32>,
         /// Index of each value among the values of its alternative.
         indices: Vec<u64>,

@@ -1,8 +1,9 @@
 //! Reads the directory of a ROOT file: the names and classes of its objects.
 //!
-//! Integers are big-endian. A key is: its size with the object, 4 bytes; version, 2; size of the
-//! unpacked object, 4; date, 4; its own size, 2; cycle, 2; its position and that of its folder, 4
-//! bytes each, or 8 each above version 1000; and the names of class, object and title.
+//! Integers are big-endian. A key has these fields: its size with the object, 4 bytes; version, 2;
+//! size of the unpacked object, 4; date, 4; its own size, 2; cycle, 2. Its position and that of its
+//! folder follow, 4 bytes each, or 8 each above version 1000. The names of class, object and title
+//! end it.
 
 use std::io::{Read, Seek};
 
@@ -231,8 +232,8 @@ pub(crate) struct Anchor {
 }
 
 impl Anchor {
-    /// Reads the anchor: ROOT's count of bytes and version of the class, 6 bytes; the members; their
-    /// XXH3.
+    /// Reads the anchor: ROOT's count of bytes and version of the class, 6 bytes; the members;
+    /// their XXH3.
     fn read(bytes: &[u8]) -> Result<Self> {
         const WHAT: &str = "the anchor of the RNTuple";
         const PREFIX: usize = 6;

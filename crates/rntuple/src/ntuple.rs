@@ -119,8 +119,8 @@ impl<R: Read + Seek> NTuple<R> {
 
     /// Selects the values of a path.
     ///
-    /// The array of `hits.x`, where `hits` is a collection of records, is a list of numbers for each
-    /// entry.
+    /// The array of `hits.x`, where `hits` is a collection of records, is a list of numbers for
+    /// each entry.
     ///
     /// # Errors
     /// A path that is missing, and a field of a type that is not read: serialized by ROOT's
@@ -284,7 +284,7 @@ impl<R: Read + Seek> NTuple<R> {
         used.copied().ok_or_else(|| Error::damaged("a field has no elements in one of the clusters"))
     }
 
-    /// Reads where values begin and end: one number more than there are values.
+    /// Reads where values begin and end: n + 1 numbers for n values.
     fn ends(
         &mut self,
         column: usize,

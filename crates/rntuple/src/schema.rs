@@ -228,8 +228,8 @@ pub(crate) fn read_locator(bytes: &mut Bytes<'_>) -> Result<Locator> {
     if let Ok(size) = u64::try_from(size) {
         return Ok(Locator { size, position: bytes.u64()? });
     }
-    // Of the magnitude, the low 16 bits are the size of the locator with this word, and the high 8 its
-    // type.
+    // Of the magnitude, the low 16 bits are the size of the locator with this word, and the high 8
+    // its type.
     let head = size.unsigned_abs();
     let length = usize::from(head as u16).checked_sub(4);
     let length = length.ok_or_else(|| bytes.damaged("has a locator of an impossible size"))?;

@@ -55,7 +55,7 @@ pub(crate) enum Node {
     },
 }
 
-/// What determines the number of a column's elements in a cluster.
+/// The quantity that determines the number of a column's elements in a cluster.
 #[derive(Clone, Debug)]
 pub(crate) enum Scope {
     Entries,

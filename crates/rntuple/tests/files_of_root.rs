@@ -69,7 +69,8 @@ fn every_field_has_the_values_that_uproot_reads() {
                 let array = found.read(&selection, 0..count).unwrap_or_else(|error| panic!("{place}: {error}"));
                 let values: Value = (0..count as usize).map(|at| value(&array, at)).collect();
                 match &wanted["first_entries"] {
-                    // The text of a long value is cut off. Its members are compared below their own names.
+                    // The text of a long value is cut off. Its members are compared below their own
+                    // names.
                     Value::String(cut_off) => assert!(cut_off.ends_with("..."), "{place}: {cut_off}"),
                     wanted => assert_eq!(&values, wanted, "{place}"),
                 }

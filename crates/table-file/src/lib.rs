@@ -2,8 +2,8 @@
 //!
 //! [`open`] opens a file, or standard input for `-`, and unpacks gzip and zstd, whatever the name.
 //! [`unpack`] does the same with any bytes. Both refuse files of other formats by their names:
-//! bzip2, Arrow, HDF5, JSON, UTF-16, a pointer of Git LFS. [`whole`] reads whole numbers also in the
-//! forms in which pandas writes them: `1.0`, `True`.
+//! bzip2, Arrow, HDF5, JSON, UTF-16, a pointer of Git LFS. [`whole`] reads whole numbers also in
+//! the forms in which pandas writes them: `1.0`, `True`.
 //!
 //! ```
 //! use std::io::Read;

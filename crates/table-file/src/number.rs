@@ -8,8 +8,8 @@ const EXACT_BELOW: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 /// Reads a whole number. A float is read if it is whole (`1.0`, `1e3`), and a boolean as 1 or 0.
 ///
 /// # Errors
-/// The end of a sentence on the text: `is not a whole number`; out of range; a float of 2^53 or more,
-/// which may have been rounded.
+/// The end of a sentence on the text: `is not a whole number`; out of range; a float of 2^53 or
+/// more, which may have been rounded.
 pub fn whole<T: FromStr + TryFrom<i128>>(text: &str) -> Result<T, &'static str> {
     if let Ok(number) = text.parse() {
         return Ok(number);

@@ -50,8 +50,8 @@ const SIGNATURES: &[(&[u8], &str, &str)] = &[
     (b"<LesHouchesEvents", "an LHE file of generated particles, without spacepoints", CONVERT),
 ];
 
-/// Returns the format of a file with these first bytes if it is no text in UTF-8. Unknown bytes give
-/// None.
+/// Returns the format of a file with these first bytes if it is no text in UTF-8. Unknown bytes
+/// give None.
 pub(crate) fn foreign(head: &[u8]) -> Option<Foreign> {
     let found = |name, advice| Some(Foreign { name, advice });
     if let Some((_, name, advice)) = SIGNATURES.iter().find(|(bytes, ..)| head.starts_with(bytes)) {

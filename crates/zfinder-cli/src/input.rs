@@ -237,8 +237,8 @@ impl InputOptions {
         }
     }
 
-    /// Reads truth as [`truth`](Self::truth) does, for a command that needs none: truth that was not
-    /// named and cannot be read is a note.
+    /// Reads truth as [`truth`](Self::truth) does, for a command that needs none: truth that was
+    /// not named and cannot be read is a note.
     pub(super) fn optional_truth(&self, paths: &[PathBuf], files: &[PathBuf]) -> Result<Option<TruthTable>, Failure> {
         if self.truth.is_some() {
             return self.truth(paths, files);

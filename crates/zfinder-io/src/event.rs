@@ -87,7 +87,7 @@ pub(super) fn no_azimuth(phi: f64) -> String {
 /// A spacepoint in place of an unreadable one.
 pub(super) const INVALID: Spacepoint = Spacepoint { rho: f64::NAN, phi: 0.0, z: 0.0, layer: 0 };
 
-/// What a reader met beside spacepoints.
+/// Errors and counts that a reader gives beside spacepoints.
 #[derive(Default)]
 pub(super) struct Faults {
     /// The first skipped errors, and the number of the rest.
@@ -99,7 +99,8 @@ pub(super) struct Faults {
     pub(super) empty: Option<Error>,
 }
 
-/// A layer in place of a missing one, where [`ReadOptions::drop_invalid`] leaves out its spacepoint.
+/// A layer in place of a missing one, where [`ReadOptions::drop_invalid`] leaves out its
+/// spacepoint.
 pub(super) const MISSING: u64 = u64::MAX;
 
 /// The end of an error about a spacepoint without a position.

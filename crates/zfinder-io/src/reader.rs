@@ -150,8 +150,8 @@ impl SpacepointReader {
         self.events
     }
 
-    /// Returns warnings about RoIs without events, events without RoIs, empty files, and spacepoints
-    /// that were left out; complete when the reader has ended.
+    /// Returns warnings about RoIs without events, events without RoIs, empty files, and
+    /// spacepoints that were left out; complete when the reader has ended.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.dropped > 0 {

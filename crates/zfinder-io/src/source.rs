@@ -138,8 +138,8 @@ impl PeekedStream {
     }
 }
 
-/// Opens a file, and decompresses gzip and zstd, whatever its name. A stream is read from its beginning,
-/// once.
+/// Opens a file, and decompresses gzip and zstd, whatever its name. A stream is read from its
+/// beginning, once.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     let failed = |source| failed(path, source);
     if let Some(bytes) = memory::bytes(path) {

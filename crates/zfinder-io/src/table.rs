@@ -282,8 +282,8 @@ impl Table {
         }
     }
 
-    /// Returns whether a field has no value: it is empty, a number that is not finite, or a word for
-    /// no value.
+    /// Returns whether a field has no value: it is empty, a number that is not finite, or a word
+    /// for no value.
     pub(super) fn is_missing(&self, column: Column) -> bool {
         let is_word = |text: &str| ["", "NA", "<NA>", "None", "null", "NULL", "N/A"].contains(&text);
         self.text(column).is_ok_and(|text| is_word(text) || text.parse().is_ok_and(|number: f64| !number.is_finite()))

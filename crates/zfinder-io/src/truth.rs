@@ -31,8 +31,8 @@ type TruthKey = (u64, Option<u64>);
 /// | particles of TrackML and ACTS | `particle_id,vz`, or `particle_id_pv,particle_id_sv,vz` | all with a prompt particle, of the event in the file's name |
 ///
 /// The id of a particle holds its primary vertex from bit 52 on; 1 is the hard scatter. Bits 40 to
-/// 51 hold its secondary vertex; 0 is a prompt particle. ACTS 44 and later write the parts of the id
-/// as columns.
+/// 51 hold its secondary vertex; 0 is a prompt particle. ACTS 44 and later write the parts of the
+/// id as columns.
 ///
 /// z is in mm. In the own format a row without `roi_id` (no such column, or an empty field) applies
 /// to all RoIs of its event that have no row of their own. Other columns are ignored.
@@ -107,11 +107,11 @@ impl TruthTable {
         Ok(self)
     }
 
-    /// Returns the truth that accompanies files of spacepoints; None if no file has any. `NAME-hits.csv`
-    /// and `NAME-spacepoint.csv` of TrackML and ACTS have `NAME-particles.csv` in the same folder. ColliderML's
-    /// `NAME_tracker_hits.parquet` has `NAME_particles.parquet`, or those files in the sample's
-    /// folder of particles whose events may be in the file. A ROOT file has its own `truth_pv_z`,
-    /// in the tree of this name or else in the only tree that has it.
+    /// Returns the truth that accompanies files of spacepoints; None if no file has any.
+    /// `NAME-hits.csv` and `NAME-spacepoint.csv` of TrackML and ACTS have `NAME-particles.csv` in
+    /// the same folder. ColliderML's `NAME_tracker_hits.parquet` has `NAME_particles.parquet`, or
+    /// those files in the sample's folder of particles whose events may be in the file. A ROOT file
+    /// has its own `truth_pv_z`, in the tree of this name or else in the only tree that has it.
     ///
     /// # Errors
     /// Errors of [`TruthTable::read`].
@@ -266,8 +266,8 @@ fn optional<T>(
     }
 }
 
-/// Returns the files of particles of a file of hits from TrackML, ACTS or ColliderML; none for other
-/// files.
+/// Returns the files of particles of a file of hits from TrackML, ACTS or ColliderML; none for
+/// other files.
 fn particles_of(hits: &Path) -> Result<Vec<PathBuf>> {
     let Some(name) = hits.file_name().and_then(OsStr::to_str) else { return Ok(Vec::new()) };
     let beside = |name: String| Some(hits.with_file_name(name)).filter(|path| path.is_file());

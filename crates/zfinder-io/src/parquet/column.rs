@@ -255,8 +255,8 @@ impl Column {
         self.checked_numbers().into_iter().map(|number| Ok(number.unwrap_or(f64::NAN))).collect()
     }
 
-    /// Returns the batch's whole numbers as [`Self::checked_whole_numbers`], [`MISSING`] for a null or
-    /// NaN.
+    /// Returns the batch's whole numbers as [`Self::checked_whole_numbers`], [`MISSING`] for a null
+    /// or NaN.
     pub(super) fn checked_whole_numbers_or_missing(&self) -> Vec<Result<u64, String>> {
         let is_missing: Vec<bool> = match &self.values {
             Values::Float(_) | Values::Double(_) => self

@@ -82,8 +82,8 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Returns the fields of all columns, in the order of the schema. A member of a struct, or of the
-    /// structs of a list, has the name `struct.member`.
+    /// Returns the fields of all columns, in the order of the schema. A member of a struct, or of
+    /// the structs of a list, has the name `struct.member`.
     pub(super) fn all(schema: &SchemaDescriptor) -> Vec<Self> {
         (0..schema.num_columns()).map(|leaf| Self::new(schema, leaf)).collect()
     }
@@ -117,8 +117,8 @@ impl Field {
 
 /// The way from the root of a schema to a column.
 struct Path {
-    /// Names of the fields, without the nodes that make a field a list: their names are the writer's
-    /// choice. (The format's page on logical types lists the forms.)
+    /// Names of the fields, without the nodes that make a field a list: their names are the
+    /// writer's choice. (The format's page on logical types lists the forms.)
     name: String,
     /// Definition level of an item of the first list; 0 without a list.
     item_level: i16,

@@ -94,8 +94,9 @@ impl Table {
         self.fields.iter().map(|field| field.name.as_str())
     }
 
-    /// Gives columns other names: see [`Schema::with_records`](crate::schema::Schema::with_records).
-    /// A column that loses its name to another one has none.
+    /// Gives columns other names: see
+    /// [`Schema::with_records`](crate::schema::Schema::with_records). A column that loses its name
+    /// to another one has none.
     pub(super) fn rename(&mut self, paths: &HashMap<String, String>) {
         for field in &mut self.fields {
             let name = paths.iter().find(|(_, path)| **path == field.name).map(|(name, _)| name.clone());

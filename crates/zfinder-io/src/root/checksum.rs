@@ -25,7 +25,7 @@ const KEYS: [(usize, usize); 2] = [(26, 4), (34, 8)];
 const LARGE_KEY: u64 = 1000;
 const BLOCK_HEADER: usize = 9;
 const XXH64: usize = 8;
-/// What to do about a compression that oxyroot does not know.
+/// The way out for a compression that oxyroot does not know.
 const REWRITE: &str = "trees compressed with zlib, LZ4 or LZMA are read, and RNTuples of any compression: write the tree \
                        again (`hadd -f101 new.root old.root`)";
 /// Number of bytes that are searched at once.
@@ -78,8 +78,8 @@ fn record(mut file: impl Read + Seek, key: &[u8], at: u64, place: usize) -> io::
     blocks(&payload).map_err(|what| io::Error::other(format!("the record of the tree at byte {at} {what}")))
 }
 
-/// Verifies the compressed blocks of a payload. A block of a method that oxyroot does not know is an
-/// error.
+/// Verifies the compressed blocks of a payload. A block of a method that oxyroot does not know is
+/// an error.
 fn blocks(mut payload: &[u8]) -> Result<(), String> {
     while let Some((header, rest)) = payload.split_first_chunk::<BLOCK_HEADER>() {
         let small = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], 0]) as usize;

@@ -45,7 +45,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Returns the layout of an RNTuple with the fields of spacepoints, or the reason why it has none.
+    /// Returns the layout of an RNTuple with the fields of spacepoints, or the reason why it has
+    /// none.
     fn new<R: Read + Seek>(ntuple: &NTuple<R>) -> Result<Self, String> {
         let all = ntuple.paths();
         let (schema, paths) = Schema::with_records(&all).map_err(|fault| match fault {

@@ -134,7 +134,7 @@ pub(super) fn find_spacepoints(path: &Path, wanted: Option<&str>) -> Result<Entr
 }
 
 /// Returns the tree or RNTuple of this name, or else the only one with the columns of the truth.
-/// None if there is none.
+/// None without such columns.
 ///
 /// # Errors
 /// A file with several.

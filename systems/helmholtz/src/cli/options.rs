@@ -31,7 +31,8 @@ impl EngineOptions {
 /// Triangles.
 #[derive(Args)]
 pub(super) struct FlatOptions {
-    /// Triangles in a file: Gmsh's .msh (MSH 4.1, or 2.2 as text), or .node and .ele of the program Triangle
+    /// Triangles in a file: Gmsh's .msh (MSH 4.1, or 2.2 as text), or .node and .ele of the program
+    /// Triangle
     #[arg(long, value_name = "FILE", help_heading = "Mesh", conflicts_with_all = ["squares", "jitter", "grade"])]
     mesh: Option<PathBuf>,
     /// Unit square of N x N cells, two triangles each; 32 if not given, 389 in a bench

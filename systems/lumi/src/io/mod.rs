@@ -18,8 +18,8 @@
 //! | `offsets` | u64 (n + 1) | where each event's words begin |
 //! | `words` | u32 | summary banks, one after the other |
 //!
-//! These types are written. Arrays of numpy's other types of integers, floats and bool are read too,
-//! if all numbers fit into these types ([`array_file::Element`]).
+//! These types are written. Arrays of numpy's other types of integers, floats and bool are read
+//! too, if all numbers fit into these types ([`array_file::Element`]).
 
 mod calorimeter;
 mod sums;

@@ -21,9 +21,10 @@ pub(super) struct InputOptions {
     /// Fraction of photons; all other particles are electrons [default: 0.2]
     #[arg(long, value_name = "PART", value_parser = part, help_heading = "Particles")]
     photons: Option<f64>,
-    /// Particles from a CSV file, gzipped or not, or from standard input (-), with a header: kind (photon, electron or positron), x, y, z in mm,
-    /// px, py, pz in MeV/c. Particles of an event share a number in the column event_id (or event,
-    /// eventNumber, entry); without it each particle is an event
+    /// Particles from a CSV file, gzipped or not, or from standard input (-), with a header: kind
+    /// (photon, electron or positron), x, y, z in mm, px, py, pz in MeV/c. Particles of an event
+    /// share a number in the column event_id (or event, eventNumber, entry); without it each
+    /// particle is an event
     #[arg(long, value_name = "FILE.csv|-", conflicts_with_all = ["tracks", "photons"], help_heading = "Particles")]
     input: Option<PathBuf>,
     /// Seed of these particles and of all random numbers

@@ -74,8 +74,9 @@ impl Output {
         Ok(Self { path: path.to_owned(), format })
     }
 
-    /// As `.csv` and `.csv.gz` a row for each bin: its bounds, and MeV. As `.npz` the arrays `energies` (MeV,
-    /// bins of r x bins of z), `r_edges` and `z_edges` (mm), and `beyond` (MeV beyond all bins).
+    /// As `.csv` and `.csv.gz` a row for each bin: its bounds, and MeV. As `.npz` the arrays
+    /// `energies` (MeV, bins of r x bins of z), `r_edges` and `z_edges` (mm), and `beyond` (MeV
+    /// beyond all bins).
     pub(super) fn write(&self, deposits: &Deposits) -> Result<(), Failure> {
         write_file(&self.path, "transport", |out| match self.format {
             Format::Npz => archive(out, deposits),
