@@ -368,13 +368,13 @@ impl<C: Chunks> ColumnReader<C> {
         let position = self.chunk.position.each_ref().map(|column| &column[range.clone()]);
         let [first, second] = self.chunk.layers.each_ref().map(|column| column.get(range.clone()).unwrap_or(&[]));
         let schema = self.chunks.schema();
-        let place = &mut self.place;
+        let (place, drops) = (&mut self.place, self.options.drop_invalid);
         let joined = match schema.layers {
-            LayerColumns::Index(_) => append(to, position, place, |at| Address::Index(first[at])),
-            LayerColumns::Id(_) => append(to, position, place, |at| id(first[at], second[at])),
-            LayerColumns::GeometryId(_) => append(to, position, place, |at| Address::of_geometry_id(first[at])),
-            LayerColumns::Packed(_) => append(to, position, place, |at| id(first[at] >> 8, first[at] & 0xff)),
-            LayerColumns::Position => append(to, position, place, |_| Address::Position),
+            LayerColumns::Index(_) => append(to, drops, position, place, |at| Address::Index(first[at])),
+            LayerColumns::Id(_) => append(to, drops, position, place, |at| id(first[at], second[at])),
+            LayerColumns::GeometryId(_) => append(to, drops, position, place, |at| Address::of_geometry_id(first[at])),
+            LayerColumns::Packed(_) => append(to, drops, position, place, |at| id(first[at] >> 8, first[at] & 0xff)),
+            LayerColumns::Position => append(to, drops, position, place, |_| Address::Position),
         };
         self.faults.dropped += joined.dropped;
         let column = schema.layer_columns().last().unwrap_or(&schema.position[0]);
@@ -410,9 +410,11 @@ struct InvalidSpacepoints {
     more_bad: u64,
 }
 
-/// Appends spacepoints. Spacepoints without a layer are replaced by invalid ones.
+/// Appends spacepoints. Spacepoints without a layer are replaced by invalid ones, and missing ones
+/// are left out if `drops`.
 fn append(
     to: &mut Vec<Spacepoint>,
+    drops: bool,
     [rho, phi, z]: [&[f64]; 3],
     place: &mut LayerLookup,
     address: impl Fn(usize) -> Address,
@@ -420,8 +422,8 @@ fn append(
     to.reserve(rho.len());
     let mut joined = InvalidSpacepoints::default();
     for (at, ((&rho, &phi), &z)) in rho.iter().zip(phi).zip(z).enumerate() {
-        // Only `ReadOptions::drop_invalid` leaves NaN in z.
-        if z.is_nan() {
+        // See `ColumnReader::mark_missing`.
+        if drops && z.is_nan() {
             joined.dropped += 1;
             continue;
         }

@@ -160,6 +160,8 @@ pub(super) struct CsvEvents {
     event_of_file: u64,
     /// The event of the current row, which is the first row of the next event.
     ahead: Option<u64>,
+    /// Whether a row without event was skipped before that row. It may belong to either event.
+    is_ahead_spoilt: bool,
     /// Whether a row has been read.
     begun: bool,
     faults: Faults,
@@ -235,6 +237,7 @@ impl CsvEvents {
             first_unplaced: None,
             event_of_file: event_of_name(path),
             ahead: None,
+            is_ahead_spoilt: false,
             begun: false,
             faults: Faults::default(),
             end: None,
@@ -386,7 +389,7 @@ impl EventReader for CsvEvents {
     }
 
     fn next_event(&mut self) -> Result<Option<Event>> {
-        let mut is_spoilt = false;
+        let mut is_spoilt = std::mem::take(&mut self.is_ahead_spoilt);
         let first = match (self.end.take(), self.ahead.take()) {
             (Some(error), _) => return Err(error),
             (None, Some(event_id)) => Some(event_id),
@@ -396,16 +399,18 @@ impl EventReader for CsvEvents {
         let mut gathering = PartialEvent::new(event_id, is_spoilt);
         loop {
             self.gather(&mut gathering)?;
-            let next = match self.next_row(&mut gathering.is_spoilt) {
+            let mut is_lost = false;
+            let next = match self.next_row(&mut is_lost) {
                 Err(error) if self.options.skips() => {
-                    gathering.is_spoilt = true;
+                    is_lost = true;
                     self.end = Some(error);
                     None
                 }
                 next => next?,
             };
+            gathering.is_spoilt |= is_lost;
             if next != Some(event_id) {
-                self.ahead = next;
+                (self.ahead, self.is_ahead_spoilt) = (next, is_lost);
                 let is_cartesian = !matches!(self.schema.position, Position::Cylindrical(_));
                 return Ok(Some(gathering.finish(is_cartesian)));
             }

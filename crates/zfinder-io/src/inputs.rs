@@ -114,9 +114,10 @@ fn is_companion(stem: &str) -> bool {
     NAMES.contains(&stem) || ENDINGS.iter().any(|ending| stem.ends_with(ending))
 }
 
-/// Returns the name without `.csv`, `.csv.gz`, `.parquet` or `.root`, in lower case.
+/// Returns the name without `.csv`, `.csv.gz`, `.csv.zst`, `.parquet` or `.root`, in lower case.
 fn data_stem(path: &Path) -> Option<String> {
+    const ENDINGS: [&str; 5] = [".csv", ".csv.gz", ".csv.zst", ".parquet", ".root"];
     let name = file_name(path).to_lowercase();
-    let stem = [".csv", ".csv.gz", ".parquet", ".root"].into_iter().find_map(|ending| name.strip_suffix(ending))?;
+    let stem = ENDINGS.into_iter().find_map(|ending| name.strip_suffix(ending))?;
     Some(stem.to_owned())
 }

@@ -1,7 +1,8 @@
 //! Reads files of spacepoints, RoIs and truth, and writes answers and spacepoints.
 //!
 //! [`inputs`] expands files and folders into a list of files. [`SpacepointReader`] yields their
-//! RoIs one after another, and holds one event in memory at a time. CSV files may be gzipped.
+//! RoIs one after another, and holds one event in memory at a time. CSV files may be packed with
+//! gzip or zstd.
 //! Columns are found by the header, in any order. Every error names file, row (the header is row 1)
 //! and column.
 //!
@@ -10,27 +11,29 @@
 //! | own | `x,y,z,layer` or `rho,phi,z,layer` | index into [`Detector::layers`](zfinder::Detector::layers) | `event_id`, `roi_id`, both optional |
 //! | ACTS | `x,y,z,geometry_id_1` (or `geometry_id`) | volume and layer bits of the geometry id | `eventNNNNNNNNN` of the file name |
 //! | ACTS, older | `sp_x,sp_y,sp_z` | as above with a `geometry_id`, else the layer nearest to the point | as above |
+//! | ACTS, true hits | `tx,ty,tz,geometry_id` | as above | as above |
 //! | TrackML | `x,y,z,volume_id,layer_id` | volume and layer | as above |
 //!
 //! Lengths are in mm, azimuths in rad. Without a column `event_id` the event is the number after
 //! `event` in the file's name, else 0; without `roi_id` the RoI is 0. Other columns are ignored,
 //! but a column with a similar name, such as `Event_ID`, is an error.
 //!
-//! Parquet files (feature `parquet`) and TTrees of ROOT files (feature `root`) have columns and
-//! branches of the same names, with numbers of any type. They may also have `volume_id,layer_id` as
-//! two columns, and ROOT's `sp_vollayer` (volume << 8 | layer). A Parquet file has a row for each
-//! spacepoint, or a row with lists for each event or RoI. A TTree has an entry for each event or
-//! RoI, with jagged arrays or `std::vector`; the first tree of the file with these branches is
-//! read. `event_id` (or `event`) is required there. Rows of Parquet count from 1, and entries of
-//! ROOT from 0.
+//! Parquet files (feature `parquet`), and TTrees and RNTuples of ROOT files (feature `root`), have
+//! columns of the same names, with numbers of any type. They may also have `volume_id,layer_id` as
+//! two columns, and ROOT's `sp_vollayer` (volume << 8 | layer). A row or entry is a spacepoint, or
+//! an event or RoI with lists; then `event_id` (or `event`) is required. Columns may be members of
+//! records: `hits.x`. Of a ROOT file the only tree or RNTuple with these columns is read. Rows of
+//! Parquet count from 1, and entries of ROOT from 0.
+//!
+//! Ids and layers may be floats that are whole and booleans, because pandas writes such columns.
 //!
 //! Samples of ColliderML are found by their folder or their name, with the particles that give
 //! their truth; see [`inputs`] and [`is_colliderml`].
 //!
 //! Standard input, pipes and devices are streams: they are read once and may hold CSV. A
-//! [`MemoryFile`] is read like a file. [`ReadOptions`] limits the spacepoints of an event and sets
-//! the reaction to errors. [`Provenance`] records how answers were computed, and [`AnswerDigest`]
-//! compares the answers of two runs.
+//! [`MemoryFile`] is read like a file. [`ReadOptions`] limits the spacepoints of an event, sets the
+//! reaction to errors, and leaves out hits without a measurement. [`Provenance`] records how
+//! answers were computed, and [`AnswerDigest`] compares the answers of two runs.
 //!
 //! [`CsvWriter`], [`EventFiles`], `ParquetSpacepoints` and `RootSpacepoints` write spacepoints.
 //!
@@ -58,6 +61,7 @@
 //! - `source`, `memory`: files and streams; `inputs`, `colliderml`: the files that a folder stands
 //!   for.
 //! - `csv`, `table`, `rows`: CSV, from bytes to spacepoints.
+//! - `whole`: whole numbers in any form.
 //! - `schema`, `columns`, `parquet`, `root`, `guard`: columns of spacepoints in Parquet and ROOT
 //!   files.
 //! - `place`: the layer of a spacepoint, from the address in its file.

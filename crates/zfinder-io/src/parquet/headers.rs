@@ -30,6 +30,8 @@ const MOST_PAGE_VALUES: u64 = 1 << 26;
 /// Values of a footer beyond one a byte. (Thrift's compact protocol.)
 const MOST_VALUES: u64 = 1000;
 const MOST_DEPTH: u32 = 64;
+/// Number of the footer's field that says how columns are encrypted.
+const ENCRYPTION: u64 = 8;
 /// Bytes at a file's end: the footer's length, and a magic.
 const TAIL: u64 = 8;
 
@@ -217,13 +219,16 @@ impl<R: BufRead + Seek> Walk<R> {
     }
 
     fn structure(&mut self, depth: u32) -> Result<()> {
+        let mut id = 0;
         loop {
             let field = self.byte()?;
             if field & 0xf == 0 {
                 return Ok(());
             }
-            if field >> 4 == 0 {
-                self.number()?;
+            // The field number is in zigzag form.
+            id = if field >> 4 == 0 { self.number()? >> 1 } else { id + u64::from(field >> 4) };
+            if depth == 0 && id == ENCRYPTION {
+                return Err(ParquetError::General("its columns are encrypted: write it without encryption".into()));
             }
             self.value(field & 0xf, depth + 1)?;
         }
@@ -285,6 +290,10 @@ mod tests {
         assert!(!is_accepted(&[0x19, 0xf2, 0xff, 0xff, 0xff, 0xff, 0x07, 0]));
         assert!(!is_accepted(&[0x19, 0x29, 0xf1, 0xe7, 0x07, 0xf1, 0xe7, 0x07, 0]));
         assert!(!is_accepted(&[0x1b, 0xff, 0xff, 0xff, 0xff, 0x07, 0x11, 0]));
+        // A field of number 8, after 7 skipped ones, and with an explicit number.
+        assert!(
+            is_accepted(&[0x75, 0x0e, 0]) && !is_accepted(&[0x85, 0x0e, 0]) && !is_accepted(&[0x05, 0x10, 0x0e, 0])
+        );
         // Cut headers, deep nesting, numbers without an end, invalid kinds.
         for cut in 0..small.len() {
             assert!(!is_accepted(&small[..cut]));

@@ -146,7 +146,10 @@ impl Table {
     pub(super) fn check_ids<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Result<()> {
         let is_id = |field: &Field| field.holds(Wanted::WholeNumbers) && !field.is_list();
         match names.find(|name| !self.field(name).is_some_and(is_id)) {
-            Some(name) => Err(self.error(0, Some(name), "must hold a whole number a row".into())),
+            Some(name) => {
+                let found = self.field(name).map_or("missing", |field| field.type_name.as_str());
+                Err(self.error(0, Some(name), format!("is {found}; a whole number a row is expected")))
+            }
             None => Ok(()),
         }
     }

@@ -1,9 +1,10 @@
 //! Shared by the tests of readers.
 
-use zfinder_io::SpacepointReader;
+use zfinder::Roi;
+use zfinder_io::Result;
 
 /// Reads to the end. Returns event, spacepoints and invalid spacepoints of each RoI, and errors.
-pub(crate) fn read_all(reader: SpacepointReader) -> (Vec<(u64, usize, usize)>, Vec<String>) {
+pub(crate) fn read_all(reader: impl IntoIterator<Item = Result<Roi>>) -> (Vec<(u64, usize, usize)>, Vec<String>) {
     let (mut rois, mut errors) = (Vec::new(), Vec::new());
     for roi in reader {
         match roi {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
@@ -37,6 +37,7 @@ macro_rules! values {
 }
 
 values! {
+    bool: BoolType, "boolean", "", std::convert::identity;
     f32: FloatType, "float", "", std::convert::identity;
     f64: DoubleType, "double", "", std::convert::identity;
     i8: Int32Type, "int32", "(INTEGER(8, true))", i32::from;
@@ -133,6 +134,22 @@ impl Column {
     pub fn lists_as<T: Value>(form: &Form, rows: &[&[T]]) -> Self {
         let rows: Vec<_> = rows.iter().map(|row| Some(row.iter().copied().map(Some).collect())).collect();
         Self::nullable_lists(form, &rows)
+    }
+
+    /// Makes one column of lists of structs, whose members are columns of [`Column::lists`].
+    pub fn records(name: &'static str, members: Vec<(&'static str, Self)>) -> Vec<(&'static str, Self)> {
+        let inner = |(member, column): &(&str, Self)| {
+            let item = column.schema.split_once("list { ").and_then(|(_, rest)| rest.split_once(" } }"));
+            item.expect("a list").0.replace("element", member)
+        };
+        let items: String = members.iter().map(inner).collect();
+        let mut schema = format!(
+            "optional group {name} (LIST) {{ repeated group list {{ required group element {{ {items} }} }} }}"
+        );
+        let columns = members
+            .into_iter()
+            .map(|(member, column)| (member, Self { schema: std::mem::take(&mut schema), ..column }));
+        columns.collect()
     }
 
     /// Returns the column without its rows.
