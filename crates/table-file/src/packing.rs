@@ -49,7 +49,7 @@ pub(crate) struct Members<R: BufRead> {
 enum State<R: BufRead> {
     /// Before a member.
     Between(R),
-    Gzip(GzDecoder<R>),
+    Gzip(Box<GzDecoder<R>>),
     Zstd(Box<StreamingDecoder<R, ruzstd::decoding::FrameDecoder>>),
     Ended,
 }
@@ -78,7 +78,7 @@ impl<R: BufRead> Members<R> {
             }
         }
         match self.packing {
-            Packing::Gzip => Ok(State::Gzip(GzDecoder::new(bytes))),
+            Packing::Gzip => Ok(State::Gzip(Box::new(GzDecoder::new(bytes)))),
             Packing::Zstd => match StreamingDecoder::new(bytes) {
                 Ok(decoder) => Ok(State::Zstd(Box::new(decoder))),
                 Err(error) => Err(explain(io::Error::new(io::ErrorKind::InvalidData, error.to_string()))),
