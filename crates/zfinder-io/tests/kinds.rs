@@ -243,7 +243,7 @@ fn events(table: &Table) -> Vec<std::ops::Range<usize>> {
     let rows = table[0].1.len();
     match column(table, "event_id") {
         Some(_) => (0..rows).step_by(3).map(|row| row..row + 3).collect(),
-        None => vec![0..rows],
+        None => std::iter::once(0..rows).collect(),
     }
 }
 
@@ -283,7 +283,10 @@ fn read(path: &Path) -> Result<Vec<Roi>> {
     SpacepointReader::new(vec![path.to_owned()], Detector::generic(), None).collect()
 }
 
-fn read_with(path: &Path, options: ReadOptions) -> (Vec<(u64, usize, usize)>, Vec<String>, Vec<String>) {
+/// Event, spacepoints and invalid spacepoints of each RoI, errors, and warnings.
+type ReadAll = (Vec<(u64, usize, usize)>, Vec<String>, Vec<String>);
+
+fn read_with(path: &Path, options: ReadOptions) -> ReadAll {
     let files = inputs(&[path.to_owned()]).expect("files").files;
     let mut reader = SpacepointReader::new(files, Detector::generic(), None).with_options(options);
     let (rois, errors) = common::read_all(&mut reader);

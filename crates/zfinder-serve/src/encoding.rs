@@ -82,7 +82,7 @@ pub(crate) struct Inflater {
 }
 
 enum Decoder {
-    Gzip(MultiGzDecoder<Sink>),
+    Gzip(Box<MultiGzDecoder<Sink>>),
     Deflate { state: Box<Decompress>, buffer: Vec<u8>, sink: Sink, is_ended: bool },
 }
 
@@ -90,7 +90,7 @@ impl Inflater {
     pub(crate) fn new(encoding: Encoding, limit: SizeLimit, allowance: Allowance) -> Self {
         let sink = Sink { bytes: Vec::new(), limit, allowance, refusal: None };
         let decoder = match encoding {
-            Encoding::Gzip => Decoder::Gzip(MultiGzDecoder::new(sink)),
+            Encoding::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(sink))),
             Encoding::Deflate => Decoder::Deflate {
                 state: Box::new(Decompress::new(true)),
                 buffer: vec![0; 1 << 15],
