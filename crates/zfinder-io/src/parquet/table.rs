@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use column_names::{event_column, quoted};
+use parquet::basic::Compression;
 use parquet::column::page::PageReader;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
@@ -262,8 +263,15 @@ impl Table {
 /// Returns the pages of a column in a row group.
 fn pages(file: &Arc<Parquet>, group: &RowGroupMetaData, leaf: usize) -> ParquetResult<Box<dyn PageReader>> {
     let (file, column, rows) = (Arc::clone(file), group.column(leaf), usize::try_from(group.num_rows())?);
+    if let codec @ (Compression::BROTLI(_) | Compression::LZO) = column.compression() {
+        let (column, codec) = (column.column_path().string(), codec.to_string());
+        let codec = codec.split('(').next().unwrap_or_default();
+        return Err(ParquetError::General(format!(
+            "column `{column}` is compressed with {codec}, which is not read: write the file with zstd, Snappy, gzip or LZ4"
+        )));
+    }
     #[cfg(target_arch = "wasm32")]
-    if let parquet::basic::Compression::ZSTD(_) = column.compression() {
+    if let Compression::ZSTD(_) = column.compression() {
         return super::zstd::pages(file, column, rows);
     }
     Ok(Box::new(SerializedPageReader::new(file, column, rows, None)?))
