@@ -228,7 +228,7 @@ fn single_of_half(half: u16) -> f32 {
         // 2^-24 is the smallest subnormal.
         0 => return f32::from_bits(sign | (mantissa as f32 * 2f32.powi(-24)).to_bits()),
         0x1f => 0x7f80_0000 | mantissa << 13,
-        _ => exponent + 112 << 23 | mantissa << 13,
+        _ => (exponent + 112) << 23 | mantissa << 13,
     };
     f32::from_bits(sign | magnitude)
 }

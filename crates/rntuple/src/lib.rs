@@ -10,6 +10,8 @@ mod error;
 mod ntuple;
 mod schema;
 mod selection;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use array::{Array, Numbers};
 pub use container::{Object, RootFile};
