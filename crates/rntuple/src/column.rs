@@ -53,10 +53,7 @@ impl Column {
         const RANGED: u16 = 2;
         let (code, bits, field) = (record.u16()?, record.u16()?, record.u32()?);
         let (flags, representation) = (record.u16()?, record.u16()?);
-        let is_deferred = flags & DEFERRED != 0;
-        if is_deferred {
-            record.i64()?;
-        }
+        let is_deferred = flags & DEFERRED != 0 && record.i64()? != 0;
         let range = if flags & RANGED != 0 { [record.f64()?, record.f64()?] } else { [0.0; 2] };
         let widths = |width: u16| width..=width;
         let (kind, is_split, allowed) = match code {

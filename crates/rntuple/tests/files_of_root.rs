@@ -1,9 +1,12 @@
 //! Files that ROOT and uproot wrote, against what uproot reads in them. They are not part of the
 //! project: without them the tests say that they skip.
 
+mod common;
+
 use std::path::PathBuf;
 
-use rntuple::{Array, Numbers, RootFile};
+use common::value;
+use rntuple::RootFile;
 use serde_json::{Value, json};
 
 const FOLDER: &str = "../../../shared/data/rntuple";
@@ -17,36 +20,6 @@ fn folder() -> Option<PathBuf> {
     }
     eprintln!("skipped: there is no folder {FOLDER}");
     None
-}
-
-/// Returns a value as uproot writes it in JSON.
-fn value(array: &Array, at: usize) -> Value {
-    let range = |offsets: &[u64]| offsets[at] as usize..offsets[at + 1] as usize;
-    match array {
-        Array::Numbers(Numbers::F32(values)) => json!(f64::from(values[at])),
-        Array::Numbers(Numbers::F64(values)) => json!(values[at]),
-        Array::Numbers(Numbers::Bool(values)) => json!(values[at]),
-        Array::Numbers(numbers) => json!(numbers.to_integers().expect("whole")[at] as i64),
-        Array::Text { offsets, bytes } => json!(String::from_utf8_lossy(&bytes[range(offsets)])),
-        Array::List { offsets, items } => range(offsets).map(|item| value(items, item)).collect(),
-        Array::Fixed { size, items, .. } => {
-            let size = *size as usize;
-            (at * size..(at + 1) * size).map(|item| value(items, item)).collect()
-        }
-        // uproot writes a tuple as a list.
-        Array::Record { fields, .. } if fields[0].0 == "_0" => {
-            fields.iter().map(|(_, array)| value(array, at)).collect()
-        }
-        Array::Record { fields, .. } => {
-            let members = fields.iter().map(|(name, array)| (name.clone(), value(array, at)));
-            Value::Object(members.collect())
-        }
-        Array::Variant { tags, indices, alternatives } => match tags[at] {
-            0 => Value::Null,
-            tag => value(&alternatives[tag as usize - 1], indices[at] as usize),
-        },
-        other => panic!("{other:?}"),
-    }
 }
 
 #[test]
