@@ -7,9 +7,7 @@
 
 use std::io::{Read, Seek};
 
-use twox_hash::XxHash3_64;
-
-use crate::block::{Locator, decompress, read_at};
+use crate::block::{Locator, decompress, matches_checksum, read_at};
 use crate::bytes::{BigEndian, Bytes};
 use crate::error::{Error, Result};
 use crate::ntuple::NTuple;
@@ -21,6 +19,10 @@ const HEAD: u64 = 1 << 12;
 /// Deepest folder, and most folders, that are read.
 const DEPTH: usize = 32;
 const FOLDERS: usize = 1 << 12;
+/// Most bytes of the paths of all objects. A long name of a folder is repeated in each of them.
+const PATH_BYTES: usize = 1 << 28;
+/// Most bytes of the anchor of an RNTuple: version 1.0 has 78.
+const ANCHOR_BYTES: usize = 1 << 12;
 /// The class of the object that says where header and footer of an RNTuple are.
 const ANCHOR: &str = "ROOT::RNTuple";
 
@@ -99,6 +101,7 @@ impl<R: Read + Seek> RootFile<R> {
     /// # Errors
     /// A file that is not a ROOT file, and one whose directory is damaged.
     pub fn new(mut file: R) -> Result<Self> {
+        let file_bytes = file.seek(std::io::SeekFrom::End(0))?;
         file.seek(std::io::SeekFrom::Start(0))?;
         let mut head = Vec::new();
         file.by_ref().take(HEAD).read_to_end(&mut head)?;
@@ -112,8 +115,7 @@ impl<R: Read + Seek> RootFile<R> {
         let _free = header.position(is_large)?;
         let (_free_bytes, _free_count, name_bytes) = (header.u32()?, header.u32()?, header.u32()?);
         let folder = u64::from(begin) + u64::from(name_bytes);
-        let mut objects = Vec::new();
-        read_folder(&mut file, folder, &mut objects)?;
+        let objects = read_folder(&mut file, folder, file_bytes)?;
         Ok(Self { file, objects })
     }
 
@@ -151,15 +153,23 @@ impl<R: Read + Seek> RootFile<R> {
         let what = "the anchor of the RNTuple";
         let packed = read_at(&mut self.file, object.key.payload(what)?, what)?;
         let length = object.key.length as usize;
+        if length > ANCHOR_BYTES {
+            return Err(Error::TooLarge(format!("{what} has {length} bytes; {ANCHOR_BYTES} at most are read")));
+        }
         let bytes = if packed.len() == length { packed } else { decompress(&packed, length, what)? };
         Anchor::read(&bytes)
     }
 }
 
 /// Reads the objects below the folder whose description is at `position`.
-fn read_folder(file: &mut (impl Read + Seek), position: u64, objects: &mut Vec<Object>) -> Result<()> {
+fn read_folder(file: &mut (impl Read + Seek), position: u64, file_bytes: u64) -> Result<Vec<Object>> {
+    let mut objects = Vec::new();
     let mut folders = vec![(String::new(), position, 0)];
     let mut read = 0;
+    // Lists of keys do not overlap, so that together they are shorter than the file. A folder within
+    // itself would be listed again and again.
+    let mut list_bytes = file_bytes;
+    let mut path_bytes = 0;
     while let Some((path, position, depth)) = folders.pop() {
         read += 1;
         if depth > DEPTH || read > FOLDERS {
@@ -167,8 +177,12 @@ fn read_folder(file: &mut (impl Read + Seek), position: u64, objects: &mut Vec<O
                 "more than {FOLDERS} folders, or {DEPTH} in one another, are not read"
             )));
         }
-        for (name, class, cycle, key) in read_keys(file, position)? {
+        for (name, class, cycle, key) in read_keys(file, position, &mut list_bytes)? {
             let path = if path.is_empty() { name } else { format!("{path}/{name}") };
+            path_bytes += path.len();
+            if path_bytes > PATH_BYTES {
+                return Err(Error::TooLarge(format!("paths of objects have more than {PATH_BYTES} bytes")));
+            }
             if class == "TDirectoryFile" || class == "TDirectory" {
                 folders.push((path, key.payload("a folder")?.position, depth + 1));
             } else {
@@ -176,11 +190,11 @@ fn read_folder(file: &mut (impl Read + Seek), position: u64, objects: &mut Vec<O
             }
         }
     }
-    Ok(())
+    Ok(objects)
 }
 
-/// Reads the keys of a folder.
-fn read_keys(file: &mut (impl Read + Seek), position: u64) -> Result<Vec<(String, String, u16, Key)>> {
+/// Reads the keys of a folder. The list takes its bytes from `left`.
+fn read_keys(file: &mut (impl Read + Seek), position: u64, left: &mut u64) -> Result<Vec<(String, String, u16, Key)>> {
     const WHAT: &str = "the folder of the file";
     /// Bytes of a folder's description with positions of 8 bytes.
     const DESCRIPTION: u64 = 42;
@@ -197,6 +211,8 @@ fn read_keys(file: &mut (impl Read + Seek), position: u64) -> Result<Vec<(String
     if list == 0 || list_bytes == 0 {
         return Ok(Vec::new());
     }
+    let overlaps = || Error::damaged("the folders of the file list more objects than it has room for");
+    *left = left.checked_sub(list_bytes.into()).ok_or_else(overlaps)?;
     let bytes = read_at(file, Locator { position: list, size: list_bytes.into() }, WHAT)?;
     let mut rest = BigEndian(Bytes::new(&bytes, WHAT));
     read_key(&mut rest)?;
@@ -244,7 +260,7 @@ impl Anchor {
         // Later versions append members before the checksum.
         let length = all.len().checked_sub(CHECKSUM).filter(|&length| length >= MEMBERS);
         let members = all.take(length.ok_or_else(|| all.damaged("is cut off"))?)?;
-        if XxHash3_64::oneshot(members).to_be_bytes() != all.array::<CHECKSUM>()? {
+        if !matches_checksum(members, u64::from_be_bytes(all.array()?)) {
             return Err(all.damaged("does not match its checksum"));
         }
         let mut members = BigEndian(Bytes::new(members, WHAT));

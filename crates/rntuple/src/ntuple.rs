@@ -15,11 +15,15 @@ use crate::selection::{Node, Scope, Selection};
 
 /// Most bytes of an unpacked envelope. The page list of 16 million pages has this size.
 const MOST_ENVELOPE_BYTES: u64 = 1 << 28;
+/// An envelope above this size has at most [`MOST_RATIO`] times the bytes that it has in the file.
+/// Page lists compress some ten times. Without this limit, a few kB of zstd become 256 MB.
+const SMALL_ENVELOPE_BYTES: u64 = 1 << 22;
+const MOST_RATIO: u64 = 64;
 
 /// An RNTuple: a table whose columns may be nested.
 ///
-/// The reader holds one page of each column that was read, and the page list of one group of
-/// clusters.
+/// The reader holds one page of each column that was read, if they have no more elements together
+/// than [`limit_elements`](Self::limit_elements) allows, and the page list of one group of clusters.
 pub struct NTuple<R> {
     file: R,
     schema: Schema,
@@ -30,12 +34,15 @@ pub struct NTuple<R> {
     group: Option<usize>,
     clusters: Vec<Cluster>,
     pages: HashMap<usize, DecodedPage>,
+    /// Number of elements of `pages`.
+    decoded_elements: u64,
 }
 
 /// The last page of a column.
 struct DecodedPage {
     /// Index of the group, of the cluster and of the page.
     place: [usize; 3],
+    count: u64,
     elements: Elements,
 }
 
@@ -59,14 +66,15 @@ impl<R: Read + Seek> NTuple<R> {
             group: None,
             clusters: Vec::new(),
             pages: HashMap::new(),
+            decoded_elements: 0,
         })
     }
 
     /// Sets the most elements of a page, and of all columns together that one call of
     /// [`read`](Self::read) reads. It bounds the memory: an element takes 16 bytes at most, twice
-    /// while its page is decoded.
+    /// while its page is decoded. 2^30 is the largest limit.
     pub fn limit_elements(&mut self, most: u64) {
-        self.most_elements = most;
+        self.most_elements = most.min(MOST_BYTES);
     }
 
     /// Returns the name of the RNTuple.
@@ -92,20 +100,16 @@ impl<R: Read + Seek> NTuple<R> {
     /// Returns the paths of the top fields and of the members of records, also of records in
     /// collections, in the order of the file: `event`, `hits`, `hits.x`.
     pub fn paths(&self) -> Vec<String> {
+        let fields = &self.schema.fields;
+        let tops = (0..fields.len()).rev().filter(|&field| fields[field].parent.is_none());
+        let mut pending: Vec<(usize, String)> = tops.map(|top| (top, fields[top].name.clone())).collect();
         let mut paths = Vec::new();
-        let tops = (0..self.schema.fields.len()).filter(|&field| self.schema.fields[field].parent.is_none());
-        for top in tops {
-            self.add_paths(top, self.schema.fields[top].name.clone(), &mut paths);
+        while let Some((field, path)) = pending.pop() {
+            let members = self.schema.members(field).into_iter().rev();
+            pending.extend(members.map(|member| (member, format!("{path}.{}", fields[member].name))));
+            paths.push(path);
         }
         paths
-    }
-
-    fn add_paths(&self, field: usize, path: String, paths: &mut Vec<String>) {
-        let members = self.schema.members(field);
-        paths.push(path.clone());
-        for member in members {
-            self.add_paths(member, format!("{path}.{}", self.schema.fields[member].name), paths);
-        }
     }
 
     /// Returns the field of a path.
@@ -159,11 +163,17 @@ impl<R: Read + Seek> NTuple<R> {
     /// As [`read`](Self::read).
     pub fn lengths(&mut self, selection: &Selection, entries: Range<u64>) -> Result<Vec<u64>> {
         let sizes = selection.sizes();
-        match self.read(&sizes, entries.clone())? {
-            Array::Numbers(Numbers::U64(lengths)) => Ok(lengths),
-            Array::Fixed { size, .. } => Ok(vec![size; (entries.end - entries.start) as usize]),
-            _ => Ok(vec![1; (entries.end - entries.start) as usize]),
+        let array = self.read(&sizes, entries)?;
+        let size = match array {
+            Array::Numbers(Numbers::U64(lengths)) => return Ok(lengths),
+            Array::Fixed { size, .. } => size,
+            _ => 1,
+        };
+        // No column was read, which would have counted.
+        if array.len() > self.most_elements {
+            return Err(self.too_many());
         }
+        Ok(vec![size; array.len() as usize])
     }
 
     /// Returns the entries of the cluster that holds this entry: reading a range that ends there
@@ -212,7 +222,7 @@ impl<R: Read + Seek> NTuple<R> {
             (Node::Text { columns, scope, items, .. }, Array::Text { offsets, bytes }) => {
                 let [index, chars] = self.representation(columns, cluster, |columns| columns[0])?;
                 let ends = self.ends(index, scope, cluster, range, left)?;
-                extend_offsets(offsets, &ends);
+                extend_offsets(offsets, &ends)?;
                 self.visit(chars, items, cluster, span(&ends), left, &mut |elements, part| match elements {
                     Elements::Numbers(Numbers::U8(chars)) => {
                         bytes.extend_from_slice(&chars[part]);
@@ -224,18 +234,18 @@ impl<R: Read + Seek> NTuple<R> {
             (Node::List { columns, scope, item, .. }, Array::List { offsets, items }) => {
                 let column = self.representation(columns, cluster, |column| *column)?;
                 let ends = self.ends(column, scope, cluster, range, left)?;
-                extend_offsets(offsets, &ends);
+                extend_offsets(offsets, &ends)?;
                 self.fill(item, cluster, span(&ends), left, items)
             }
             (Node::Fixed { size, item }, Array::Fixed { length, items, .. }) => {
-                *length += range.end - range.start;
+                *length = self.sum(*length, range.end - range.start)?;
                 let times = |at: u64| at.checked_mul(*size).ok_or_else(|| self.too_many());
                 let range = times(range.start)?..times(range.end)?;
                 self.fill(item, cluster, range, left, items)
             }
             (Node::Record { members }, Array::Record { length, fields }) => {
                 // Without members, memory would not follow the length.
-                *length += range.end - range.start;
+                *length = self.sum(*length, range.end - range.start)?;
                 for ((_, member), (_, array)) in members.iter().zip(fields) {
                     self.fill(member, cluster, range.clone(), left, array)?;
                 }
@@ -254,19 +264,24 @@ impl<R: Read + Seek> NTuple<R> {
                     }
                     _ => Err(Error::damaged("a variant has tags of another type")),
                 })?;
-                for (tag, (alternative, array)) in (1..).zip(alternatives.iter().zip(arrays)) {
-                    let mut used = switches.iter().filter(|switch| switch.1 == tag).map(|switch| switch.0);
-                    let Some(first) = used.next() else { continue };
-                    let (least, most) = used.fold((first, first), |(least, most), at| (least.min(at), most.max(at)));
-                    let before = array.len();
-                    let end = most.checked_add(1).ok_or_else(|| self.too_many())?;
-                    self.fill(alternative, cluster, least..end, left, array)?;
-                    for switch in switches.iter_mut().filter(|switch| switch.1 == tag) {
-                        switch.0 = switch.0 - least + before;
-                    }
+                // The least and the largest index of each alternative.
+                let mut spans: Vec<Option<(u64, u64)>> = vec![None; alternatives.len()];
+                for &(at, tag) in switches.iter().filter(|&&(_, tag)| tag != 0) {
+                    let Some(span) = spans.get_mut(tag as usize - 1) else {
+                        return Err(Error::damaged("a variant has a tag without alternative"));
+                    };
+                    let (least, most) = span.unwrap_or((at, at));
+                    *span = Some((least.min(at), most.max(at)));
                 }
-                if switches.iter().any(|&(_, tag)| tag as usize > alternatives.len()) {
-                    return Err(Error::damaged("a variant has a tag without alternative"));
+                let mut bases = vec![(0, 0); alternatives.len()];
+                for (((span, base), alternative), array) in spans.iter().zip(&mut bases).zip(alternatives).zip(arrays) {
+                    let &Some((least, most)) = span else { continue };
+                    *base = (least, array.len());
+                    self.fill(alternative, cluster, least..self.sum(most, 1)?, left, array)?;
+                }
+                for (at, tag) in switches.iter_mut().filter(|(_, tag)| *tag != 0) {
+                    let (least, before) = bases[*tag as usize - 1];
+                    *at = *at - least + before;
                 }
                 tags.extend(switches.iter().map(|switch| switch.1));
                 indices.extend(switches.iter().map(|switch| switch.0));
@@ -316,14 +331,28 @@ impl<R: Read + Seek> NTuple<R> {
         column: usize,
         scope: &Scope,
         cluster: usize,
-        mut range: Range<u64>,
+        range: Range<u64>,
         left: &mut u64,
         take: &mut dyn FnMut(&Elements, Range<usize>) -> Result<()>,
     ) -> Result<()> {
         let count = range.end - range.start;
         *left = left.checked_sub(count).ok_or_else(|| self.too_many())?;
-        let absent = self.absent_elements(column, scope, cluster)?;
-        if range.start < absent && count > 0 {
+        // The number of values is needed for deferred columns alone.
+        let values = if self.schema.columns[column].is_deferred { self.count(scope, cluster)? } else { 0 };
+        self.visit_values(column, values, cluster, range, take)
+    }
+
+    /// As [`visit`](Self::visit), in a cluster with this number of values.
+    fn visit_values(
+        &mut self,
+        column: usize,
+        values: u64,
+        cluster: usize,
+        mut range: Range<u64>,
+        take: &mut dyn FnMut(&Elements, Range<usize>) -> Result<()>,
+    ) -> Result<()> {
+        let absent = self.absent_elements(column, values, cluster)?;
+        if range.start < absent.min(range.end) {
             let zeros = range.end.min(absent) - range.start;
             let zeros_page = self.schema.columns[column].zeros(zeros as usize)?;
             take(&zeros_page, 0..zeros as usize)?;
@@ -346,13 +375,12 @@ impl<R: Read + Seek> NTuple<R> {
 
     /// Returns the number of elements at the begin of a cluster that are not stored, because their
     /// column was added later. They are 0.
-    fn absent_elements(&mut self, column: usize, scope: &Scope, cluster: usize) -> Result<u64> {
+    fn absent_elements(&self, column: usize, values: u64, cluster: usize) -> Result<u64> {
         if !self.schema.columns[column].is_deferred {
             return Ok(0);
         }
-        let all = self.count(scope, cluster)?;
         let stored = self.clusters[cluster].columns.get(column).map_or(0, |pages| pages.elements());
-        all.checked_sub(stored).ok_or_else(|| Error::damaged("a column has more elements than its field"))
+        values.checked_sub(stored).ok_or_else(|| Error::damaged("a column has more elements than its field"))
     }
 
     /// Returns the number of values of a scope in a cluster.
@@ -366,8 +394,16 @@ impl<R: Read + Seek> NTuple<R> {
                     return Ok(0);
                 }
                 let column = self.representation(columns, cluster, |column| *column)?;
-                let ends = self.ends(column, scope, cluster, lists - 1..lists, &mut 2)?;
-                Ok(ends.last().copied().unwrap_or(0))
+                // Calling `ends` would count the lists again, twice for each level of nesting.
+                let mut end = 0;
+                self.visit_values(column, lists, cluster, lists - 1..lists, &mut |elements, part| match elements {
+                    Elements::Index(all) => {
+                        end = all[part.start];
+                        Ok(())
+                    }
+                    _ => Err(Error::damaged("a collection has sizes of another type")),
+                })?;
+                Ok(end)
             }
             Scope::Alternative => {
                 Err(Error::Unsupported("a variant whose alternatives were added later is not read".into()))
@@ -380,7 +416,9 @@ impl<R: Read + Seek> NTuple<R> {
         let place = [self.group.unwrap_or(0), cluster, page];
         if self.pages.get(&column).is_none_or(|decoded| decoded.place != place) {
             // The old page goes before the new one is there.
-            self.pages.remove(&column);
+            if let Some(old) = self.pages.remove(&column) {
+                self.decoded_elements -= old.count;
+            }
             let found = &self.clusters[cluster].columns[column].pages[page];
             if found.elements > self.most_elements {
                 return Err(self.too_many());
@@ -391,12 +429,22 @@ impl<R: Read + Seek> NTuple<R> {
             if at.size > self.most_key_bytes {
                 return Err(split_over_keys("a page of the RNTuple"));
             }
-            let elements = found.elements as usize;
+            let count = found.elements;
+            // A file of a few pages, which all columns share, would take memory for each of them.
+            if self.decoded_elements + count > self.most_elements {
+                self.pages.clear();
+                self.decoded_elements = 0;
+            }
             let bytes = read_block(&mut self.file, at, length, has_checksum, "a page of the RNTuple")?;
-            let elements = description.decode(&bytes, elements)?;
-            self.pages.insert(column, DecodedPage { place, elements });
+            let elements = description.decode(&bytes, count as usize)?;
+            self.pages.insert(column, DecodedPage { place, count, elements });
+            self.decoded_elements += count;
         }
         Ok(&self.pages[&column].elements)
+    }
+
+    fn sum(&self, one: u64, other: u64) -> Result<u64> {
+        one.checked_add(other).ok_or_else(|| self.too_many())
     }
 
     fn too_many(&self) -> Error {
@@ -421,8 +469,9 @@ fn read_envelope(
     if at.size > most_key_bytes.min(MOST_BYTES) {
         return Err(split_over_keys(what));
     }
-    if length > MOST_ENVELOPE_BYTES {
-        return Err(Error::TooLarge(format!("{what} has {length} bytes; {MOST_ENVELOPE_BYTES} at most are read")));
+    let most = MOST_ENVELOPE_BYTES.min(SMALL_ENVELOPE_BYTES.max(at.size * MOST_RATIO));
+    if length > most {
+        return Err(Error::TooLarge(format!("{what} has {length} bytes; {most} at most are read")));
     }
     read_block(file, at, length, false, what)
 }
@@ -435,10 +484,14 @@ fn span(ends: &[u64]) -> Range<u64> {
     }
 }
 
-fn extend_offsets(offsets: &mut Vec<u64>, ends: &[u64]) {
+fn extend_offsets(offsets: &mut Vec<u64>, ends: &[u64]) -> Result<()> {
     let base = offsets.last().copied().unwrap_or(0);
-    let first = ends.first().copied().unwrap_or(0);
+    let (first, last) = (ends.first().copied().unwrap_or(0), ends.last().copied().unwrap_or(0));
+    if base.checked_add(last - first).is_none() {
+        return Err(Error::damaged("collections have more than 2^64 items together"));
+    }
     offsets.extend(ends.iter().skip(1).map(|end| base + (end - first)));
+    Ok(())
 }
 
 /// Appends elements as another type of numbers. The error is the rest of a sentence.

@@ -61,7 +61,7 @@ pub(crate) enum Scope {
     Entries,
     Times(u64, Arc<Scope>),
     /// The items of the collection with these columns.
-    Items(Vec<usize>, Arc<Scope>),
+    Items(Arc<[usize]>, Arc<Scope>),
     Alternative,
 }
 
@@ -196,7 +196,7 @@ impl Planner<'_> {
                     return Err(damaged());
                 }
                 self.check_kinds(&columns, |kind| kind == Kind::Index)?;
-                let items = Scope::Items(columns.clone(), Arc::new(scope.clone()));
+                let items = Scope::Items(columns.as_slice().into(), Arc::new(scope.clone()));
                 let item = match children {
                     [item] => self.plan(*item, items, taken, depth + 1)?,
                     several => self.plan_record(several, &items, taken, depth)?,
@@ -246,7 +246,7 @@ impl Planner<'_> {
             }
             self.check_kinds(&ends, |kind| kind == Kind::Index)?;
             self.check_kinds(&chars, |kind| kind == Kind::U8)?;
-            let items = Scope::Items(ends, Arc::new(scope.clone()));
+            let items = Scope::Items(ends.into(), Arc::new(scope.clone()));
             return Ok(Node::Text { columns, scope, items });
         }
         let one = |columns: &Vec<usize>| match columns.as_slice() {

@@ -538,9 +538,10 @@ fn encode(column: &Column, elements: &[u128]) -> Vec<u8> {
 fn pack(bytes: &[u8], packing: Packing) -> Vec<u8> {
     /// Small, so that tests have several chunks.
     const CHUNK: usize = 1 << 12;
+    const LARGEST_CHUNK: usize = (1 << 24) - 1;
     const INFALLIBLE: &str = "memory takes all bytes";
     let mut all = Vec::new();
-    for chunk in bytes.chunks(CHUNK) {
+    for chunk in bytes.chunks(if bytes.len() < 1 << 20 { CHUNK } else { LARGEST_CHUNK }) {
         let (method, packed) = match packing {
             Packing::None => return bytes.to_vec(),
             Packing::Zlib => {
