@@ -7,12 +7,13 @@
 use std::collections::HashSet;
 use std::f64::consts::PI;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{Cursor, Read, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
+use rntuple::{Array, NTuple, RootFile};
 use tempfile::TempDir;
 use zfinder::detector::LayerKind;
 use zfinder::{
@@ -25,11 +26,12 @@ use zfinder_io::{Addressing, Error, OnError, ReadOptions, RoiTable, SpacepointRe
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     ("config", config),
     ("csv", csv),
     ("detector", detector),
     ("parquet", parquet),
+    ("rntuple", rntuple),
     ("rois", rois),
     ("root", root),
     ("truth", truth),
@@ -42,6 +44,11 @@ const MOST_SPACEPOINTS: usize = 2000;
 const MOST_ROIS: usize = 4;
 /// Configurations with more z bins in all slices are not searched either.
 const MOST_BINS: f64 = 4e6;
+/// Most elements that are read at once from an RNTuple.
+const MOST_ELEMENTS: u64 = 1 << 16;
+/// Entries that are read at once from an RNTuple, and most of these pieces.
+const PIECE: u64 = 7;
+const PIECES: usize = 8;
 
 /// RoIs for spacepoints without RoIs, with every kind of optional field.
 const ROIS: &str = "event_id,roi_id,phi_min,phi_max,eta,z_min,z_max\n0,0,-0.5,0.5,,,\n0,1,3,-3,1.5,-100,100\n\
@@ -112,6 +119,80 @@ pub fn parquet(bytes: &[u8]) {
 /// Reads ROOT files of spacepoints.
 pub fn root(bytes: &[u8]) {
     spacepoints(&written("event000000007-hits.root", bytes));
+}
+
+/// Reads every field of every RNTuple of a ROOT file. Fuzzers get past its checksums: the reader
+/// skips them under `cfg(fuzzing)`. The test `write_the_corpus` of the crate writes its corpus.
+pub fn rntuple(bytes: &[u8]) {
+    let mut file = match RootFile::new(Cursor::new(bytes)) {
+        Ok(file) => file,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let objects = file.objects().to_vec();
+    for object in objects.iter().filter(|object| object.is_ntuple()) {
+        match file.ntuple(object.path()) {
+            Ok(mut ntuple) => read_ntuple(&mut ntuple),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+fn read_ntuple(ntuple: &mut NTuple<&mut Cursor<&[u8]>>) {
+    ntuple.limit_elements(MOST_ELEMENTS);
+    let entries = ntuple.entries();
+    for path in ntuple.paths() {
+        let Ok(selection) = ntuple.select(&path) else { continue };
+        // Names may have dots, or be the same.
+        let field = ntuple.field(&path);
+        assert!(field.is_ok_and(|field| path.ends_with(field.name())), "{path}");
+        assert!(selection.empty().is_empty());
+        let last = entries.saturating_sub(1)..entries;
+        let pieces = (0..entries).step_by(PIECE as usize).take(PIECES);
+        for range in pieces.map(|begin| begin..entries.min(begin + PIECE)).chain([last, 0..entries]) {
+            if let Ok(array) = ntuple.read(&selection, range.clone()) {
+                assert_eq!(array.len(), range.end - range.start, "{path}");
+                check_array(&array);
+            }
+            if let Ok(lengths) = ntuple.lengths(&selection, range.clone()) {
+                assert_eq!(lengths.len() as u64, range.end - range.start, "{path}");
+            }
+        }
+        if let Ok(Some(cluster)) = ntuple.cluster_of(entries / 2) {
+            assert!(cluster.contains(&(entries / 2)) && cluster.end <= entries, "{cluster:?}");
+        }
+    }
+}
+
+/// Checks that offsets and tags are within an array.
+fn check_array(array: &Array) {
+    let check_offsets = |offsets: &[u64], items: u64| {
+        assert!(offsets.is_sorted() && offsets[0] == 0 && offsets.last() == Some(&items), "{offsets:?}, {items}");
+    };
+    match array {
+        Array::Text { offsets, bytes } => check_offsets(offsets, bytes.len() as u64),
+        Array::List { offsets, items } => {
+            check_offsets(offsets, items.len());
+            check_array(items);
+        }
+        Array::Fixed { length, size, items } => {
+            assert_eq!(items.len(), length * size);
+            check_array(items);
+        }
+        Array::Record { length, fields } => {
+            for (_, values) in fields {
+                assert_eq!(values.len(), *length);
+                check_array(values);
+            }
+        }
+        Array::Variant { tags, indices, alternatives } => {
+            assert_eq!(tags.len(), indices.len());
+            for (&tag, &index) in tags.iter().zip(indices).filter(|&(&tag, _)| tag != 0) {
+                assert!(index < alternatives[tag as usize - 1].len(), "{tag}, {index}");
+            }
+            alternatives.iter().for_each(check_array);
+        }
+        _ => {}
+    }
 }
 
 /// Reads a file of RoIs.

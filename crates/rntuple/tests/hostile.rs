@@ -155,9 +155,14 @@ fn files() -> Vec<(&'static str, File)> {
     ];
     let mut model = Model::nested("nested");
     model.fill(&mut random, &[2, 1]);
-    files.push(("nested", write(&[model.dataset.clone()], &Options::default())));
-    let packed = Options { pages: Packing::Zstd, ..Options::default() };
-    files.push(("packed", write(&[model.dataset], &packed)));
+    files.push(("nested", write(&[model.dataset], &Options::default())));
+    let repeated = [(1, vec![point(1); 100])];
+    for (name, pages) in
+        [("zlib", Packing::Zlib), ("lz4", Packing::Lz4), ("zstd", Packing::Zstd), ("lzma", Packing::Lzma)]
+    {
+        let options = Options { pages, ..Options::default() };
+        files.push((name, write(&[spacepoints(Layout::Flat, &repeated, 1)], &options)));
+    }
     let mut late = spacepoints(Layout::Records, &events, 2);
     late.path = "folder/late".into();
     let hit = late.fields.iter().position(|field| field.name == "_0").expect("a record");
@@ -475,4 +480,14 @@ fn a_folder_within_itself_is_an_error() {
 fn check_error(bytes: &[u8]) -> String {
     check(bytes, &|| "an error".into());
     read_all(bytes).expect_err("an error").to_string()
+}
+
+#[test]
+#[ignore = "writes fuzz/corpus/rntuple: cargo test -p rntuple --test hostile -- --ignored"]
+fn write_the_corpus() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/rntuple");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (name, file) in files() {
+        std::fs::write(folder.join(name).with_extension("root"), file.bytes).expect("written");
+    }
 }

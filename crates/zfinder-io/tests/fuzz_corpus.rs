@@ -96,6 +96,11 @@ fn parquet() {
 }
 
 #[test]
+fn rntuple() {
+    run("rntuple");
+}
+
+#[test]
 fn rois() {
     run("rois");
 }

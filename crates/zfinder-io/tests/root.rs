@@ -8,6 +8,7 @@ use std::path::Path;
 
 use common::read_all;
 use oxyroot::{Marshaler, RootFile, WriterTree};
+use rntuple::testing::{self, Layout, Options, Packing};
 use tempfile::TempDir;
 use zfinder::{Detector, Roi, RoiId, Spacepoint};
 use zfinder_io::{
@@ -63,6 +64,42 @@ fn an_rntuple_holds_the_spacepoints_and_the_truth_of_the_tree() {
     for event_id in 0..20 {
         let id = RoiId { event_id, roi_id: 0 };
         assert_eq!(truth(&ntuple).hard_scatter_z(id), truth(&tree).hard_scatter_z(id));
+    }
+}
+
+#[test]
+fn rntuples_of_three_layouts_hold_the_same_spacepoints() {
+    let mut random = fastrand::Rng::with_seed(5);
+    let mut point = || testing::Spacepoint {
+        x: random.f64() * 900.0 - 450.0,
+        y: random.f64() * 900.0 - 450.0,
+        z: random.f64() * 2000.0 - 1000.0,
+        layer: random.u32(..5),
+    };
+    let events: Vec<(u64, Vec<testing::Spacepoint>)> =
+        (0..20).map(|event| (event * 7, (0..=event * 3).map(|_| point()).collect())).collect();
+    let folder = folder();
+    for (at, layout) in [Layout::Flat, Layout::Jagged, Layout::Records].into_iter().enumerate() {
+        for packing in Packing::ALL {
+            let options = Options {
+                page_elements: 64,
+                pages: packing,
+                envelopes: packing,
+                is_large: at > 0,
+                ..Options::default()
+            };
+            let path = folder.path().join("events.root");
+            fs::write(&path, testing::write(&[testing::spacepoints(layout, &events, 6)], &options).bytes)
+                .expect("written");
+            let rois = read(&path).expect("a good file");
+            assert_eq!(rois.len(), events.len(), "{layout:?}");
+            for (roi, (event_id, points)) in rois.iter().zip(&events) {
+                assert_eq!(roi.descriptor.id, RoiId { event_id: *event_id, roi_id: 0 }, "{layout:?}");
+                let spacepoint = |p: &testing::Spacepoint| Spacepoint::from_xyz(p.x, p.y, p.z, p.layer);
+                let wanted: Vec<Spacepoint> = points.iter().map(spacepoint).collect();
+                assert_eq!(roi.spacepoints, wanted, "{layout:?}, {packing:?}");
+            }
+        }
     }
 }
 
