@@ -14,6 +14,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use oxyroot::{Marshaler, RootFile, WriterTree};
 use parquet::file::properties::WriterProperties;
+use rntuple::testing::{self, Cluster, Dataset, Options};
 use tempfile::TempDir;
 use zfinder::{Detector, Roi};
 use zfinder_io::{OnError, ReadOptions, Result, SpacepointReader, inputs};
@@ -116,9 +117,12 @@ enum Format {
     ParquetRecords,
     Tree,
     TreeVectors,
+    NTuple,
+    NTupleLists,
+    NTupleRecords,
 }
 
-const FORMATS: [Format; 8] = [
+const FORMATS: [Format; 11] = [
     Format::Csv,
     Format::Gzip,
     Format::Zstd,
@@ -127,6 +131,9 @@ const FORMATS: [Format; 8] = [
     Format::ParquetRecords,
     Format::Tree,
     Format::TreeVectors,
+    Format::NTuple,
+    Format::NTupleLists,
+    Format::NTupleRecords,
 ];
 
 impl Format {
@@ -136,15 +143,16 @@ impl Format {
             Self::Gzip => "csv.gz",
             Self::Zstd => "csv.zst",
             Self::Parquet | Self::ParquetLists | Self::ParquetRecords => "parquet",
-            Self::Tree | Self::TreeVectors => "root",
+            Self::Tree | Self::TreeVectors | Self::NTuple | Self::NTupleLists | Self::NTupleRecords => "root",
         }
     }
 
     fn has_lists(self) -> bool {
-        matches!(self, Self::ParquetLists | Self::ParquetRecords | Self::TreeVectors)
+        use Format::{NTupleLists, NTupleRecords, ParquetLists, ParquetRecords, TreeVectors};
+        matches!(self, ParquetLists | ParquetRecords | TreeVectors | NTupleLists | NTupleRecords)
     }
 
-    /// Booleans of ROOT cannot be written here. Python's tests have them.
+    /// Booleans of trees cannot be written here.
     fn has(self, kind: Kind) -> bool {
         kind != Kind::Booleans || !matches!(self, Self::Tree | Self::TreeVectors)
     }
@@ -184,6 +192,10 @@ impl Format {
                 let columns: Vec<(&str, Column)> = ids.into_iter().chain(members).collect();
                 columns::write(&path, &columns, WriterProperties::default(), 1000);
             }
+            Self::NTuple | Self::NTupleLists | Self::NTupleRecords => {
+                let file = testing::write(&[self.ntuple(table)], &Options::default());
+                fs::write(&path, file.bytes).expect("written");
+            }
             Self::Tree | Self::TreeVectors => {
                 let mut file = RootFile::create(&path).expect("a file");
                 let mut tree = WriterTree::new("spacepoints");
@@ -219,6 +231,57 @@ impl Format {
             }
         }
         path
+    }
+}
+
+impl Format {
+    fn ntuple(self, table: &Table) -> Dataset {
+        const VECTOR: (u16, u16) = (0x1b, 64);
+        // In a folder, because RNTuples are read there.
+        let mut dataset = Dataset::new("reco/spacepoints");
+        let events = events(table);
+        let ends: Vec<u128> = events.iter().map(|event| event.end as u128).collect();
+        let mut columns: Vec<Vec<u128>> = Vec::new();
+        let mut hits = None;
+        for (name, cells) in table {
+            let is_id = *name == "event_id";
+            let (item, code, bits, elements): (_, _, _, Vec<u128>) = match cells {
+                Cells::Floats(cells) => ("double", 0x19, 64, cells.iter().map(|cell| cell.to_bits().into()).collect()),
+                Cells::Integers(cells) => {
+                    let elements = cells.iter().map(|cell| cell.cast_unsigned().into());
+                    ("std::int64_t", 0x15, 64, elements.collect())
+                }
+                Cells::Booleans(cells) => ("bool", 0x00, 1, cells.iter().map(|&cell| cell.into()).collect()),
+            };
+            match self {
+                Self::NTuple => drop(dataset.leaf(None, name, item, code, bits)),
+                _ if is_id => {
+                    dataset.leaf(None, name, item, code, bits);
+                    columns.push(events.iter().map(|event| elements[event.start]).collect());
+                    continue;
+                }
+                Self::NTupleRecords => {
+                    let record = *hits.get_or_insert_with(|| {
+                        let hits = dataset.field(None, "hits", "std::vector<Hit>", testing::role::COLLECTION);
+                        dataset.column(hits, VECTOR.0, VECTOR.1);
+                        columns.push(ends.clone());
+                        dataset.field(Some(hits), "_0", "Hit", testing::role::RECORD)
+                    });
+                    dataset.leaf(Some(record), name, item, code, bits);
+                }
+                _ => {
+                    let vector = dataset.field(None, name, &format!("std::vector<{item}>"), testing::role::COLLECTION);
+                    dataset.column(vector, VECTOR.0, VECTOR.1);
+                    columns.push(ends.clone());
+                    dataset.leaf(Some(vector), "_0", item, code, bits);
+                }
+            }
+            columns.push(elements);
+        }
+        let entries = if self == Self::NTuple { table[0].1.len() } else { events.len() };
+        let cluster = Cluster { entries: entries as u64, columns: columns.into_iter().map(Some).collect() };
+        dataset.groups = vec![vec![cluster]];
+        dataset
     }
 }
 
@@ -394,8 +457,8 @@ fn folders_in_folders_are_searched_and_partitions_name_events() {
         }
         let (rois, errors, _) = read_with(&runs, ReadOptions::default());
         assert_eq!((rois.len(), rois[2].0, errors), (4, 10, vec![]), "{format:?}");
-        // A tree with lists has its event numbers.
-        if format == Format::TreeVectors {
+        // ROOT's lists want event numbers.
+        if [Format::TreeVectors, Format::NTupleLists, Format::NTupleRecords].contains(&format) {
             continue;
         }
         let partitions = dir.path().join(format!("{format:?}/partitions"));
