@@ -166,8 +166,8 @@ fn read_folder(file: &mut (impl Read + Seek), position: u64, file_bytes: u64) ->
     let mut objects = Vec::new();
     let mut folders = vec![(String::new(), position, 0)];
     let mut read = 0;
-    // Lists of keys do not overlap, so that together they are shorter than the file. A folder within
-    // itself would be listed again and again.
+    // Lists of keys do not overlap, so that together they are shorter than the file. A folder
+    // within itself would be listed again and again.
     let mut list_bytes = file_bytes;
     let mut path_bytes = 0;
     while let Some((path, position, depth)) = folders.pop() {

@@ -23,7 +23,8 @@ const MOST_RATIO: u64 = 64;
 /// An RNTuple: a table whose columns may be nested.
 ///
 /// The reader holds one page of each column that was read, if they have no more elements together
-/// than [`limit_elements`](Self::limit_elements) allows, and the page list of one group of clusters.
+/// than [`limit_elements`](Self::limit_elements) allows, and the page list of one group of
+/// clusters.
 pub struct NTuple<R> {
     file: R,
     schema: Schema,

@@ -575,7 +575,8 @@ pub enum Layout {
     Flat,
     /// An entry is an event: `event_id`, and vectors `x`, `y`, `z`, `layer`.
     Jagged,
-    /// An entry is an event: `event_id`, and a collection `hits` of records of `x`, `y`, `z`, `layer`.
+    /// An entry is an event: `event_id`, and a collection `hits` of records of `x`, `y`, `z`,
+    /// `layer`.
     Records,
 }
 

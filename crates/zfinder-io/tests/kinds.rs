@@ -391,7 +391,8 @@ fn numbers_that_are_not_whole_are_refused_with_their_column() {
             assert_eq!(errors.len(), 1, "{format:?}, {name}: {errors:?}");
             match name {
                 "layer" => assert_eq!((rois[0], rois[1].2), ((0, 3, 0), 1), "{format:?}"),
-                // A row without its event may belong to the events beside it, an entry with lists not.
+                // A row without an event may belong to the events before and after it. An entry
+                // with lists is a whole event.
                 _ if format.has_lists() => assert_eq!(rois, [(0, 3, 0)], "{format:?}"),
                 _ => assert!(rois.iter().all(|roi| roi.2 == 1), "{format:?}: {rois:?}"),
             }
