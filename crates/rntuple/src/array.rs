@@ -95,7 +95,7 @@ impl Numbers {
     }
 }
 
-/// The values of a field. Offsets begin with 0, and n values have n + 1 offsets.
+/// The values of a field. N values have N + 1 offsets, of which the first is 0.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Array {
@@ -133,7 +133,7 @@ pub enum Array {
     },
     /// One of several types for each entry.
     Variant {
-        /// The alternative of each value, from 1. 0 stands for no value.
+        /// The alternative of each value, from 1. A variant without a value has 0.
         tags: Vec<u32>,
         /// Index of each value among the values of its alternative.
         indices: Vec<u64>,

@@ -1,9 +1,18 @@
 //! Reads the directory of a ROOT file: the names and classes of its objects.
 //!
-//! Integers are big-endian. A key has these fields: its size with the object, 4 bytes; version, 2;
-//! size of the unpacked object, 4; date, 4; its own size, 2; cycle, 2. Its position and that of its
-//! folder follow, 4 bytes each, or 8 each above version 1000. The names of class, object and title
-//! end it.
+//! Integers are big-endian. A key has these parts:
+//!
+//! | part | bytes |
+//! |---|---|
+//! | size of key and object | 4 |
+//! | version | 2 |
+//! | size of the unpacked object | 4 |
+//! | date | 4 |
+//! | size of the key | 2 |
+//! | cycle | 2 |
+//! | position of the key | 4, or 8 above version 1000 |
+//! | position of the folder | 4, or 8 above version 1000 |
+//! | class, name and title | strings |
 
 use std::io::{Read, Seek};
 
@@ -248,7 +257,7 @@ pub(crate) struct Anchor {
 }
 
 impl Anchor {
-    /// Reads the anchor: ROOT's count of bytes and version of the class, 6 bytes; the members;
+    /// Reads the anchor: ROOT's count of bytes and version of the class, 6 bytes; the members; and
     /// their XXH3.
     fn read(bytes: &[u8]) -> Result<Self> {
         const WHAT: &str = "the anchor of the RNTuple";

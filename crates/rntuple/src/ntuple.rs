@@ -22,9 +22,8 @@ const MOST_RATIO: u64 = 64;
 
 /// An RNTuple: a table whose columns may be nested.
 ///
-/// The reader holds one page of each column that was read, if they have no more elements together
-/// than [`limit_elements`](Self::limit_elements) allows, and the page list of one group of
-/// clusters.
+/// The reader holds one page of each column that was read, and the page list of one group of
+/// clusters. If these pages exceed [`limit_elements`](Self::limit_elements), it discards them.
 pub struct NTuple<R> {
     file: R,
     schema: Schema,
@@ -73,7 +72,8 @@ impl<R: Read + Seek> NTuple<R> {
 
     /// Sets the most elements of a page, and of all columns together that one call of
     /// [`read`](Self::read) reads. It bounds the memory: an element takes 16 bytes at most, twice
-    /// while its page is decoded. 2^30 is the largest limit.
+    /// while its page is decoded. A record or an array counts as one element in each cluster: it
+    /// may have no columns, and still takes time. 2^30 is the largest limit.
     pub fn limit_elements(&mut self, most: u64) {
         self.most_elements = most.min(MOST_BYTES);
     }
@@ -240,6 +240,7 @@ impl<R: Read + Seek> NTuple<R> {
             }
             (Node::Fixed { size, item }, Array::Fixed { length, items, .. }) => {
                 *length = self.sum(*length, range.end - range.start)?;
+                *left = left.checked_sub(1).ok_or_else(|| self.too_many())?;
                 let times = |at: u64| at.checked_mul(*size).ok_or_else(|| self.too_many());
                 let range = times(range.start)?..times(range.end)?;
                 self.fill(item, cluster, range, left, items)
@@ -247,6 +248,7 @@ impl<R: Read + Seek> NTuple<R> {
             (Node::Record { members }, Array::Record { length, fields }) => {
                 // Without members, memory would not follow the length.
                 *length = self.sum(*length, range.end - range.start)?;
+                *left = left.checked_sub(1).ok_or_else(|| self.too_many())?;
                 for ((_, member), (_, array)) in members.iter().zip(fields) {
                     self.fill(member, cluster, range.clone(), left, array)?;
                 }
@@ -300,7 +302,7 @@ impl<R: Read + Seek> NTuple<R> {
         used.copied().ok_or_else(|| Error::damaged("a field has no elements in one of the clusters"))
     }
 
-    /// Reads where values begin and end: n + 1 numbers for n values.
+    /// Reads where values begin and end: n values have n + 1 numbers.
     fn ends(
         &mut self,
         column: usize,

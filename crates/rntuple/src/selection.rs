@@ -55,7 +55,7 @@ pub(crate) enum Node {
     },
 }
 
-/// The quantity that determines the number of a column's elements in a cluster.
+/// The values that have one element each in a column. Their number in a cluster follows.
 #[derive(Clone, Debug)]
 pub(crate) enum Scope {
     Entries,

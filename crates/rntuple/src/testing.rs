@@ -163,6 +163,8 @@ impl Dataset {
 pub struct Seal {
     /// The range.
     pub range: Range<usize>,
+    /// The bytes are those of a page.
+    pub is_page: bool,
     /// The checksum has its highest byte first.
     is_big_endian: bool,
     /// Where other structures repeat the checksum.
@@ -182,7 +184,7 @@ pub struct File {
 impl File {
     /// Computes all checksums again, after bytes were changed.
     pub fn reseal(&mut self) {
-        for Seal { range, is_big_endian, copies } in &self.seals {
+        for Seal { range, is_big_endian, copies, .. } in &self.seals {
             let sum = XxHash3_64::oneshot(&self.bytes[range.clone()]);
             let sum = if *is_big_endian { sum.to_be_bytes() } else { sum.to_le_bytes() };
             for &at in copies.iter().chain([&range.end]) {
@@ -360,7 +362,12 @@ impl Writer<'_> {
         anchor.extend([0; 8]);
         let key = self.object("ROOT::RNTuple", name, dataset.cycle, &anchor);
         let end = self.position() - 8;
-        self.file.seals.push(Seal { range: end - members.len()..end, is_big_endian: true, copies: Vec::new() });
+        self.file.seals.push(Seal {
+            range: end - members.len()..end,
+            is_page: false,
+            is_big_endian: true,
+            copies: Vec::new(),
+        });
         key
     }
 
@@ -378,7 +385,7 @@ impl Writer<'_> {
             if self.options.has_checksums {
                 count = -count;
                 let range = begin..self.position();
-                self.file.seals.push(Seal { range, is_big_endian: false, copies: Vec::new() });
+                self.file.seals.push(Seal { range, is_page: true, is_big_endian: false, copies: Vec::new() });
                 self.file.bytes.extend([0; 8]);
             }
             pages.push([count.to_le_bytes().to_vec(), self.locator(begin, packed.len())].concat());
@@ -420,7 +427,7 @@ impl Writer<'_> {
         if packed.len() == bytes.len() {
             seal = Some(self.file.seals.len());
             let range = begin..self.position() - 8;
-            self.file.seals.push(Seal { range, is_big_endian: false, copies: Vec::new() });
+            self.file.seals.push(Seal { range, is_page: false, is_big_endian: false, copies: Vec::new() });
         }
         Link { begin, bytes: packed.len(), length, sum, seal }
     }
@@ -575,8 +582,8 @@ pub enum Layout {
     Flat,
     /// An entry is an event: `event_id`, and vectors `x`, `y`, `z`, `layer`.
     Jagged,
-    /// An entry is an event: `event_id`, and a collection `hits` of records of `x`, `y`, `z`,
-    /// `layer`.
+    /// An entry is an event: `event_id`, and a collection `hits` of records with the members `x`,
+    /// `y`, `z`, `layer`.
     Records,
 }
 

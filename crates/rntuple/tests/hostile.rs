@@ -224,17 +224,18 @@ fn mutations_with_right_checksums_give_errors_or_values() {
     let (mut most, mut total, mut good) = (0, 0, 0);
     let begin = Instant::now();
     for (name, file) in files() {
+        let (pages, structures): (Vec<_>, Vec<_>) = file.seals.iter().partition(|seal| seal.is_page);
         for number in 0..mutations() {
             let mut changed = file.clone();
             for _ in 0..random.usize(1..4) {
-                // Envelopes and the anchor have few bytes, but most of the structure.
-                if random.u8(..8) == 0 {
-                    mutate(&mut changed.bytes, &mut random);
-                } else {
-                    let seal = random.usize(..changed.seals.len());
-                    let range = changed.seals[seal].range.clone();
-                    mutate(&mut changed.bytes[range], &mut random);
-                }
+                // The header of the file, keys and folders are outside of all seals.
+                let range = match random.u8(..8) {
+                    0 => None,
+                    1 | 2 => random.choice(&pages),
+                    _ => random.choice(&structures),
+                };
+                let range = range.map_or(0..changed.bytes.len(), |seal| seal.range.clone());
+                mutate(&mut changed.bytes[range], &mut random);
             }
             changed.reseal();
             let (is_good, bytes) = check(&changed.bytes, &|| format!("{name}, mutation {number}"));
@@ -421,6 +422,52 @@ fn columns_that_share_a_large_page_do_not_hold_it_each() {
     });
     println!("{bytes} bytes for {} in the file", file.bytes.len());
     assert!(bytes <= MOST_BYTES, "{bytes}");
+}
+
+#[test]
+fn elements_that_no_file_holds_are_limited() {
+    // Columns that were added later have zeros for every entry.
+    let mut dataset = Dataset::new("late");
+    for (at, &(code, bits, type_name)) in
+        [(0x00, 1, "std::int64_t"), (0x1d, 1, "double"), (0x1b, 64, "ROOT::RNTupleCardinality<std::uint64_t>")]
+            .iter()
+            .enumerate()
+    {
+        dataset.leaf(None, &format!("c{at}"), type_name, code, bits);
+        dataset.columns[at].first_element = Some(1);
+    }
+    let variant = dataset.field(None, "variant", "std::variant<float>", role::VARIANT);
+    dataset.column(variant, 0x10, 96);
+    dataset.leaf(Some(variant), "_0", "float", 0x0c, 32);
+    dataset.columns[3].first_element = Some(1);
+    dataset.groups = vec![vec![Cluster { entries: 1 << 50, columns: Vec::new() }]];
+    let file = write(&[dataset], &Options::default());
+    let mut ntuple = common::open(&file.bytes, "late");
+    ntuple.limit_elements(MOST_ELEMENTS);
+    for path in ntuple.paths() {
+        let selection = ntuple.select(&path).expect("a field");
+        let (array, bytes) = peak(|| ntuple.read(&selection, 0..MOST_ELEMENTS).expect("zeros"));
+        assert_eq!(array.len(), MOST_ELEMENTS);
+        println!("{bytes} bytes for {path}");
+        assert!(bytes <= MOST_BYTES, "{path}: {bytes}");
+        assert!(matches!(ntuple.read(&selection, 0..MOST_ELEMENTS + 1), Err(Error::TooLarge(_))));
+    }
+}
+
+#[test]
+fn records_without_columns_are_limited_by_the_clusters() {
+    let mut dataset = Dataset::new("empty");
+    let record = dataset.field(None, "record", "R", role::RECORD);
+    for at in 0..3000 {
+        dataset.field(Some(record), &format!("m{at}"), "E", role::RECORD);
+    }
+    dataset.groups = vec![(0..3000).map(|_| Cluster { entries: 1, columns: Vec::new() }).collect()];
+    let file = write(&[dataset], &Options::default());
+    let mut ntuple = common::open(&file.bytes, "empty");
+    ntuple.limit_elements(MOST_ELEMENTS);
+    let selection = ntuple.select("record").expect("a field");
+    assert_eq!(ntuple.read(&selection, 0..300).expect("records").len(), 300);
+    assert!(matches!(ntuple.read(&selection, 0..3000), Err(Error::TooLarge(_))));
 }
 
 #[test]

@@ -275,7 +275,7 @@ fn elements_before_a_deferred_column_are_zero() {
     let floats = |from: u16, count: u16| -> Vec<u128> {
         (from..from + count).map(|number| f32::from(number).to_bits().into()).collect()
     };
-    // The first cluster lists no pages of the added columns, or empty lists.
+    // The early cluster has no lists, or empty lists, for pages in late columns.
     let early = |late: usize| {
         let mut columns = vec![Some(ends(10)), Some(floats(0, 20))];
         columns.resize(2 + late, Some(Vec::new()));

@@ -20,6 +20,8 @@ use zfinder::RoiId;
 
 /// A chunk ends with the entry that brings it to this many spacepoints, or after this many entries.
 const CHUNK: u64 = 1 << 14;
+/// A small file may claim any number of entries without stored values.
+const MOST_ENTRIES: u64 = 1 << 32;
 /// An entry above the limit of spacepoints is left out alone. An entry this many times above the
 /// limit ends the file.
 const FAR_ABOVE: u64 = 2;
@@ -122,6 +124,9 @@ impl NTupleFile {
     pub(super) fn open(path: &Path, name: &str, options: &ReadOptions) -> Result<Self> {
         let wrong = |reason: String| refuse(path, format!("RNTuple `{name}` {reason}"));
         let ntuple = open_file(path)?.into_ntuple(name).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+        if ntuple.entries() > MOST_ENTRIES {
+            return Err(wrong(format!("has {} entries, and {MOST_ENTRIES} at most are read", ntuple.entries())));
+        }
         let layout = Layout::new(&ntuple).map_err(wrong)?;
         let select =
             |name: &str| ntuple.select(&layout.paths[name]).map_err(|error| wrong(format!("cannot be read: {error}")));
