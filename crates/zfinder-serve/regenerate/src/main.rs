@@ -16,7 +16,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let messages = protox::compile([proto.join("inference.proto")], [proto])?;
     let descriptors = messages.encode_to_vec();
     // `Bytes` keeps tensors in the received message, without a copy.
-    tonic_prost_build::configure().bytes(".").build_transport(false).out_dir(&folder).compile_fds(messages)?;
+    tonic_prost_build::configure()
+        .bytes(".")
+        .build_transport(false)
+        .codec_path("crate::codec::BoundedCodec")
+        .out_dir(&folder)
+        .compile_fds(messages)?;
     let code = std::fs::read(folder.join("inference.rs"))?;
     std::fs::remove_dir_all(&folder)?;
     for (name, made) in [("inference.rs", code), ("inference.binpb", descriptors)] {

@@ -661,7 +661,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/ServerLive",
             );
@@ -686,7 +686,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/ServerReady",
             );
@@ -713,7 +713,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/ModelReady",
             );
@@ -738,7 +738,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/ServerMetadata",
             );
@@ -765,7 +765,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/ModelMetadata",
             );
@@ -792,7 +792,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/ModelInfer",
             );
@@ -817,7 +817,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/ModelStreamInfer",
             );
@@ -844,7 +844,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/ModelConfig",
             );
@@ -871,7 +871,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/ModelStatistics",
             );
@@ -898,7 +898,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/RepositoryIndex",
             );
@@ -925,7 +925,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/RepositoryModelLoad",
             );
@@ -955,7 +955,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/RepositoryModelUnload",
             );
@@ -985,7 +985,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/SystemSharedMemoryStatus",
             );
@@ -1015,7 +1015,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/SystemSharedMemoryRegister",
             );
@@ -1045,7 +1045,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/SystemSharedMemoryUnregister",
             );
@@ -1075,7 +1075,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/CudaSharedMemoryStatus",
             );
@@ -1105,7 +1105,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/CudaSharedMemoryRegister",
             );
@@ -1135,7 +1135,7 @@ pub mod grpc_inference_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/inference.GRPCInferenceService/CudaSharedMemoryUnregister",
             );
@@ -1426,7 +1426,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ServerLiveSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1472,7 +1472,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ServerReadySvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1518,7 +1518,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ModelReadySvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1567,7 +1567,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ServerMetadataSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1613,7 +1613,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ModelMetadataSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1659,7 +1659,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ModelInferSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1711,7 +1711,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ModelStreamInferSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1757,7 +1757,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ModelConfigSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1806,7 +1806,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ModelStatisticsSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1855,7 +1855,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = RepositoryIndexSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1904,7 +1904,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = RepositoryModelLoadSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1953,7 +1953,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = RepositoryModelUnloadSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2006,7 +2006,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = SystemSharedMemoryStatusSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2060,7 +2060,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = SystemSharedMemoryRegisterSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2114,7 +2114,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = SystemSharedMemoryUnregisterSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2165,7 +2165,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = CudaSharedMemoryStatusSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2218,7 +2218,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = CudaSharedMemoryRegisterSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2272,7 +2272,7 @@ pub mod grpc_inference_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = CudaSharedMemoryUnregisterSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,

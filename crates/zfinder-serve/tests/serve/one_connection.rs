@@ -69,6 +69,8 @@ fn refused_by_grpc(sample: &Sample) -> Vec<Case> {
         Case { path: "/inference.GRPCInferenceService/Unknown", ..early_grpc("unknown call", 12, message(b"any")) },
         Case { header: encoding, ..early_grpc("unknown encoding", 12, message(b"any")) },
         early_grpc("no protobuf", 13, message(&[0xff; 100])),
+        // Empty inputs: 2 bytes each, and 200 of memory.
+        grpc("many empty inputs", 3, message(&[0x2a, 0].repeat(3_900))),
         early_grpc("compressed without an encoding", 13, compressed.clone()),
         Case { header: ("grpc-encoding", "gzip".into()), ..early_grpc("no gzip", 13, compressed) },
         early_grpc("no protobuf, and more", 13, [message(&[0xff; 100]), vec![7; 1_000]].concat()),
