@@ -108,10 +108,12 @@ fn a_row_of_no_event_and_a_file_that_is_cut_spoil_their_event() {
     let output = skip(&mixed);
     failed(&output, 5, &["mixed.csv, row 8, column event_id: `x` is not", "1 error,"]);
     let of = |event: u64, status: &str| (event, status.to_owned());
-    assert_eq!(statuses(&stdout(&output)), [of(0, "bad_spacepoint"), of(1, "ok"), of(2, "ok")]);
+    // The row may belong to the event before it or to the one after it.
+    let wanted = [of(0, "bad_spacepoint"), of(1, "bad_spacepoint"), of(2, "ok")];
+    assert_eq!(statuses(&stdout(&output)), wanted);
 
     let told = zfinder(&["find", "--engine", "reference", "--on-error", "skip", &mixed]);
-    failed(&told, 5, &["3 events, 3 RoIs, 19 spacepoints, 1 error skipped: "]);
+    failed(&told, 5, &["3 events, 3 RoIs, 20 spacepoints, 1 error skipped: "]);
 
     let mut gzip = GzEncoder::new(Vec::new(), Compression::none());
     gzip.write_all(text.replace("x,1,1,1,0\n", "").as_bytes()).expect("in memory");
