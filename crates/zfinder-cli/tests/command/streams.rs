@@ -128,7 +128,7 @@ fn a_row_of_no_event_and_a_file_that_is_cut_spoil_their_event() {
     let rois = written(&dir, "windows.csv", "event_id,roi_id,phi_min,phi_max\n1,0,-1,1\n8,0,-1,1\n");
     let output = find(&["--on-error", "skip", &mixed, "--rois", &rois]);
     failed(&output, 5, &["no spacepoints, and parts of the input were not read: left out"]);
-    assert_eq!(statuses(&stdout(&output)), [of(1, "ok")]);
+    assert_eq!(statuses(&stdout(&output)), [of(1, "bad_spacepoint")]);
 }
 
 #[test]
