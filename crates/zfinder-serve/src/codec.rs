@@ -1,7 +1,8 @@
 //! Refuses messages that take much more memory when they are decoded than as they are sent.
 //!
-//! An empty input takes 2 bytes of a message and some 200 of memory, and a varint of one byte becomes
-//! a number of eight. The memory of a message is estimated from its bytes, before it is decoded.
+//! An empty input takes 2 bytes of a message and some 200 of memory, and a varint of one byte
+//! becomes a number of eight. The memory of a message is estimated from its bytes, before it is
+//! decoded.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -15,8 +16,8 @@ use tonic_prost::{ProstCodec, ProstEncoder};
 use crate::proto::ModelInferRequest;
 use crate::proto::model_infer_request::InferInputTensor;
 
-/// Memory of decoded fields for each byte of a message, and in addition to it. Vectors that grow have
-/// room for twice as much, so that message and fields take three to five times the message.
+/// Memory of decoded fields for each byte of a message, and in addition to it. Vectors that grow
+/// have room for twice as much, so that message and fields take three to five times the message.
 const MOST_TIMES: usize = 2;
 const ALSO: usize = 1 << 16;
 /// Memory of a field of unknown content: a text, a message, an entry of a map.
@@ -103,8 +104,8 @@ fn varints(payload: &[u8]) -> usize {
     payload.iter().filter(|&&byte| byte < 0x80).count()
 }
 
-/// Adds the memory of the fields of a message: 8 bytes for a number, and the value of `of_field` for
-/// a field with bytes. A damaged message ends early: prost refuses it.
+/// Adds the memory of the fields of a message: 8 bytes for a number, and the value of `of_field`
+/// for a field with bytes. A damaged message ends early: prost refuses it.
 fn memory(mut bytes: &[u8], of_field: impl Fn(u64, &[u8]) -> usize) -> usize {
     let mut sum = 0;
     while let Some(key) = varint(&mut bytes) {
