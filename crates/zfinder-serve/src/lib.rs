@@ -25,8 +25,8 @@
 //! - `grpc`, `http`, `path`, `json`, `service`: both forms of the protocol, and the operations they
 //!   share.
 //! - `schema`, `tensor`, `points`, `rois`, `answer`: tensors, from requests to RoIs and back.
-//! - `received`, `encoding`, `messages`, `codec`, `shared_memory`: limits on incoming bytes,
-//! compressed requests, and tensors in shared memory.
+//! - `received`, `encoding`, `messages`, `codec`, `shared_memory`: limits on incoming bytes and on
+//!   their memory, compressed requests, and tensors in shared memory.
 //! - `common`: health checks and reflection; `drain`: the end of streams when the server drains.
 //! - `scheduler`, `queue`, `worker`, `device`: batches of many requests, and their search.
 //! - `model`: [`Model`]; `metrics`, `statistics`: counts and durations.
