@@ -1,6 +1,9 @@
 //! Interrupts (INT, TERM, HUP): a command that is stopped leaves nothing half-written.
 
+use std::io;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::{Arc, atomic::AtomicBool};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Files and folders that are being written, under their temporary names.
@@ -35,19 +38,31 @@ fn interrupt(signal: i32) {
 fn end(signal: i32) {
     // The lock is held to the end: no other file begins.
     let files = unfinished();
-    for path in files.iter() {
-        let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-    }
+    files.iter().for_each(|path| remove(path));
     std::process::exit(SIGNAL_EXIT_CODE + signal);
 }
 
-/// Removes unfinished files and exits when the process is interrupted, from now on.
+/// Removes a file or folder. Another thread may add a file to the folder meanwhile, hence the
+/// retries.
+fn remove(path: &Path) {
+    const TRIES: usize = 10;
+    if !path.is_dir() {
+        let _ = std::fs::remove_file(path);
+        return;
+    }
+    let _ = (0..TRIES).any(|_| std::fs::remove_dir_all(path).is_ok() || !path.exists());
+}
+
+/// Removes unfinished files and exits when the process is interrupted, from now on. A write beyond
+/// the limit on the size of files fails with an error, in place of the signal XFSZ.
 ///
 /// Without the handlers the command works; an interrupt then may leave a temporary file.
 #[cfg(unix)]
 pub(crate) fn watch() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
+    // Any handler replaces the default action, which ends the process. The flag is never read.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
     if let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) {
         let watch = move || signals.forever().for_each(interrupt);
@@ -77,12 +92,18 @@ pub(crate) fn watch() {
 #[derive(Debug)]
 pub(crate) struct Unfinished(PathBuf);
 
-impl Unfinished {
-    /// Registers a temporary file or folder.
-    pub(crate) fn new(path: &Path) -> Self {
-        unfinished().push(path.to_owned());
-        Self(path.to_owned())
-    }
+/// Makes a temporary file or folder and registers it. An interrupt waits until both steps are done,
+/// so that it removes every temporary file.
+pub(crate) fn register<T>(
+    make: impl FnOnce() -> io::Result<T>,
+    path: impl FnOnce(&T) -> &Path,
+) -> io::Result<(T, Unfinished)> {
+    let mut files = unfinished();
+    let made = make()?;
+    let path = path(&made).to_owned();
+    files.push(path.clone());
+    drop(files);
+    Ok((made, Unfinished(path)))
 }
 
 impl Drop for Unfinished {
@@ -91,5 +112,42 @@ impl Drop for Unfinished {
         if let Some(at) = files.iter().position(|file| *file == self.0) {
             files.swap_remove(at);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_interrupt_waits_for_the_registration_of_a_new_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        let (send, receive) = mpsc::channel();
+        let make = || {
+            std::fs::write(&path, "1")?;
+            let seen = path.clone();
+            // As `end` does.
+            std::thread::spawn(move || send.send(unfinished().contains(&seen)));
+            assert!(receive.recv_timeout(Duration::from_millis(50)).is_err(), "the list is locked");
+            Ok(path.clone())
+        };
+        let (_, guard) = register(make, |path| path).expect("made");
+        assert!(receive.recv().expect("an answer"), "the new file is in the list");
+        drop(guard);
+        assert!(!unfinished().contains(&path));
+    }
+
+    #[test]
+    fn a_folder_is_removed_with_its_content() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = parent.path().join("folder");
+        std::fs::create_dir(&folder).expect("made");
+        std::fs::write(folder.join("a"), "1").expect("written");
+        remove(&folder);
+        assert!(!folder.exists());
     }
 }

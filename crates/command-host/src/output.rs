@@ -1,6 +1,6 @@
 //! Output: standard output, or a file or folder that appears when it is complete.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,12 @@ use flate2::write::GzEncoder;
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::failure::Failure;
-use crate::interrupt::Unfinished;
+use crate::interrupt::{self, Unfinished};
 
 /// Standard output or a file, known by its name in messages.
 ///
 /// A regular file has a temporary name until [`Output::finish`]. An old file is replaced then, and
-/// stays if anything fails. Devices, pipes and the targets of symbolic links are written through,
+/// stays if anything fails. The new file has the rights of the old one. Devices, pipes and the targets of symbolic links are written through,
 /// never replaced. A file whose name ends in `.gz` is compressed with gzip.
 #[derive(Debug)]
 pub struct Output {
@@ -142,13 +142,19 @@ impl Sink {
         }
         // A link keeps pointing at the file that is written.
         let target = link_target(path)?;
-        if let Ok(metadata) = fs::metadata(&target)
-            && !metadata.is_file()
-        {
+        let old = fs::metadata(&target).ok();
+        if old.as_ref().is_some_and(|old| !old.is_file()) {
             return Ok(Self::Direct(BufWriter::new(File::options().write(true).open(&target)?)));
         }
-        let file = with_temporary(program, 0o666, |builder| builder.tempfile_in(folder_of(&target)))?;
-        let unfinished = Unfinished::new(file.path());
+        let (file, unfinished) = interrupt::register(
+            || {
+                let file =
+                    with_temporary(program, old.as_ref(), 0o666, |builder| builder.tempfile_in(folder_of(&target)))?;
+                copy_rights(old.as_ref(), file.as_file())?;
+                Ok(file)
+            },
+            NamedTempFile::path,
+        )?;
         Ok(Self::Temporary(BufWriter::new(file), target, unfinished))
     }
 }
@@ -213,10 +219,12 @@ fn without_path(error: io::Error) -> io::Error {
     }
 }
 
-/// Makes a file or folder `.PROGRAM-*.tmp`, with these rights less the umask, as any new one.
+/// Makes a file or folder `.PROGRAM-*.tmp`. It has at most the rights of the file or folder that it
+/// will replace. Without an old one it has the given rights less the umask, as any new file.
 #[cfg_attr(not(unix), allow(unused_variables))]
 fn with_temporary<T>(
     program: &str,
+    old: Option<&Metadata>,
     rights: u32,
     make: impl FnOnce(&tempfile::Builder<'_, '_>) -> io::Result<T>,
 ) -> io::Result<T> {
@@ -226,9 +234,36 @@ fn with_temporary<T>(
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
+        let rights = old.map_or(rights, |old| old.permissions().mode() & rights);
         builder.permissions(fs::Permissions::from_mode(rights));
     }
     make(&builder)
+}
+
+/// Gives an empty temporary file or folder the rights of the old one, which the umask may have
+/// reduced. A process with the privilege to do so also keeps the owner and the group.
+#[cfg(unix)]
+fn copy_rights(old: Option<&Metadata>, new: &File) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+
+    const RIGHTS: u32 = 0o777;
+    const OF_THE_GROUP: u32 = 0o070;
+    let Some(old) = old else { return Ok(()) };
+    let mut rights = old.permissions().mode() & RIGHTS;
+    if old.uid() != new.metadata()?.uid() {
+        let _ = fchown(new, Some(old.uid()), None);
+    }
+    if old.gid() != new.metadata()?.gid() && fchown(new, None, Some(old.gid())).is_err() {
+        // Another group must not get the rights of the old one.
+        rights &= !OF_THE_GROUP;
+    }
+    new.set_permissions(fs::Permissions::from_mode(rights))
+}
+
+/// Other systems have no rights that a new file must copy.
+#[cfg(not(unix))]
+fn copy_rights(_: Option<&Metadata>, _: &File) -> io::Result<()> {
+    Ok(())
 }
 
 /// A folder that takes its name when everything is in it. Before, it has a temporary name, and any
@@ -264,9 +299,15 @@ impl OutputFolder {
             ));
         }
         let target = link_target(path).map_err(failed)?;
-        let temporary =
-            with_temporary(program, 0o777, |builder| builder.tempdir_in(folder_of(&target))).map_err(failed)?;
-        let _unfinished = Unfinished::new(temporary.path());
+        let old = fs::metadata(&target).ok();
+        let make = || {
+            let folder =
+                with_temporary(program, old.as_ref(), 0o777, |builder| builder.tempdir_in(folder_of(&target)))?;
+            #[cfg(unix)]
+            copy_rights(old.as_ref(), &File::open(folder.path())?)?;
+            Ok(folder)
+        };
+        let (temporary, _unfinished) = interrupt::register(make, TempDir::path).map_err(failed)?;
         Ok(Self { temporary, target, name: path.to_owned(), program: program.to_owned(), _unfinished })
     }
 
@@ -392,6 +433,35 @@ mod tests {
         assert_eq!(occupied.code(), Some(Code::Usage));
         let failed = OutputFolder::open(&parent.path().join("none/sample"), "adds").expect_err("no folder");
         assert!(!failed.to_string().contains(".adds-"), "{failed}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_keeps_the_rights_of_the_old_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let parent = tempfile::tempdir().expect("a folder");
+        let rights = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
+        let path = parent.path().join("answers");
+        // The umask of a test leaves no rights of others to write: 666 is kept all the same.
+        for mode in [0o600, 0o640, 0o666, 0o444] {
+            fs::write(&path, "old").expect("written");
+            set(&path, mode);
+            let mut output = Output::open(Some(&path), "adds").expect("opened");
+            let temporary = output.temporary().expect("a regular file").to_owned();
+            assert_eq!(rights(&temporary), mode, "before there is content");
+            output.write(|out| out.write_all(b"new")).expect("written");
+            output.finish().expect("written");
+            assert_eq!((rights(&path), fs::read_to_string(&path).expect("the file")), (mode, "new".into()));
+            fs::remove_file(&path).expect("removed");
+        }
+        let folder = parent.path().join("sample");
+        fs::create_dir(&folder).expect("made");
+        set(&folder, 0o700);
+        let output = OutputFolder::open(&folder, "adds").expect("it can be made");
+        assert_eq!(rights(output.path()), 0o700);
+        output.finish().expect("finished");
+        assert_eq!(rights(&folder), 0o700);
     }
 
     #[cfg(unix)]
