@@ -24,15 +24,17 @@ pub struct StreamOptions {
     pub in_flight: usize,
 }
 
+impl StreamOptions {
+    /// The largest [`StreamOptions::in_flight`].
+    pub const MOST_IN_FLIGHT: usize = 1024;
+}
+
 impl Default for StreamOptions {
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(2, usize::from);
         Self { in_flight: (2 * cores).clamp(2, 32) }
     }
 }
-
-/// Most batches in flight that can be asked for: each takes a thread.
-const MOST_IN_FLIGHT: usize = 1024;
 
 /// A batch with its answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -232,11 +234,11 @@ impl Stream {
     where
         F: Fn(usize, &RoiBatch, &mut Results) -> Result<()> + Send + Sync + 'static,
     {
-        if !(1..=MOST_IN_FLIGHT).contains(&options.in_flight) {
+        if !(1..=StreamOptions::MOST_IN_FLIGHT).contains(&options.in_flight) {
             return Err(Error::Config {
                 key: "in_flight",
                 value: options.in_flight.to_string(),
-                reason: format!("must lie in [1, {MOST_IN_FLIGHT}]"),
+                reason: format!("must lie in [1, {}]", StreamOptions::MOST_IN_FLIGHT),
             });
         }
         // One device with one worker is a choice; one that waits while another has two is not.

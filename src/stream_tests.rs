@@ -132,7 +132,7 @@ fn no_more_are_in_flight_than_asked_for() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    for in_flight in [0, MOST_IN_FLIGHT + 1, usize::MAX] {
+    for in_flight in [0, StreamOptions::MOST_IN_FLIGHT + 1, usize::MAX] {
         let error = start(StreamOptions { in_flight }, 1, |_, batch| answer(batch)).expect_err("out of range");
         assert!(matches!(error, Error::Config { key: "in_flight", .. }), "{error}");
         assert!(error.to_string().contains("1024"), "{error}");

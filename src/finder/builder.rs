@@ -98,9 +98,20 @@ impl ZFinderBuilder {
     /// the global one with a thread a core (`RAYON_NUM_THREADS` overrides it). Answers are
     /// bit-identical for any number of threads, except with
     /// [`Accumulate::CompareExchange`](crate::thesis::Accumulate::CompareExchange).
+    ///
+    /// [`ZFinderBuilder::build`] rejects more threads than [`ZFinderBuilder::most_threads`].
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.options.threads = Some(threads);
         self
+    }
+
+    /// Returns the largest number that [`ZFinderBuilder::threads`] may set: 8 for each core of this
+    /// host, and at least 64. More threads cost memory without any gain.
+    #[must_use]
+    pub fn most_threads() -> usize {
+        const PER_CORE: usize = 8;
+        const LEAST: usize = 64;
+        (PER_CORE * std::thread::available_parallelism().map_or(1, NonZeroUsize::get)).max(LEAST)
     }
 
     #[cfg(feature = "gpu")]
@@ -137,7 +148,8 @@ impl ZFinderBuilder {
     /// Builds the engine. Blocks while devices are opened and shaders are compiled.
     ///
     /// # Errors
-    /// An invalid configuration, no such adapter, or an adapter without a required feature.
+    /// An invalid configuration, too many threads, no such adapter, or an adapter without a
+    /// required feature.
     pub fn build(self) -> Result<ZFinder> {
         #[cfg(feature = "gpu")]
         let finder = block_on(self.build_on_any(Gpus::new));
@@ -169,6 +181,14 @@ impl ZFinderBuilder {
                 key: "slices_per_histogram",
                 value: slices.to_string(),
                 reason: "must lie in [1, 65536]".into(),
+            });
+        }
+        let most = Self::most_threads();
+        if let Some(threads) = self.options.threads.filter(|threads| threads.get() > most) {
+            return Err(Error::Config {
+                key: "threads",
+                value: threads.to_string(),
+                reason: format!("must lie in [1, {most}]: 8 for each core, or 64"),
             });
         }
         Search::new(&self.config, &self.detector)

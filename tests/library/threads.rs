@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use zfinder::config::PairWeight;
-use zfinder::{Config, Detector, Engine, Preset, Roi, RoiBatch, StreamOptions, ZFinder};
+use zfinder::{Config, Detector, Engine, Preset, Roi, RoiBatch, StreamOptions, ZFinder, ZFinderBuilder};
 use zfinder_study::simulate::Simulation;
 
 fn finder(config: &Config, threads: usize) -> ZFinder {
@@ -51,6 +51,20 @@ fn no_number_of_threads_changes_a_bit() {
             for answered in stream.run([batch.clone(), batch.clone()]) {
                 assert_eq!(answered.expect("answers").results, wanted, "{threads} threads, a stream");
             }
+        }
+    }
+}
+
+#[test]
+fn more_threads_than_a_host_can_use_are_an_error() {
+    let most = ZFinderBuilder::most_threads();
+    assert!(most >= 64);
+    for engine in [Engine::Cpu, Engine::Reference] {
+        for threads in [most + 1, u32::MAX as usize] {
+            let builder = ZFinder::builder(Detector::generic()).engine(engine.clone());
+            let threads = NonZeroUsize::new(threads).expect("not 0");
+            let error = builder.threads(threads).build().expect_err("too many").to_string();
+            assert!(error.contains("`threads`") && error.contains(&format!("[1, {most}]")), "{error}");
         }
     }
 }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use zfinder::config::{ConfigChanges, Group, Key, Kind, Value, Word};
-use zfinder::{Config, Preset};
+use zfinder::{Config, Preset, StreamOptions, ZFinderBuilder};
 
 use super::beam_spot::BeamPosition;
 use command_host::Failure;
@@ -143,14 +143,21 @@ impl FromArgMatches for KeyOptions {
 
 /// Parses `--threads`. A large number only costs memory, and systems refuse it.
 pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
-    const PER_CORE: usize = 8;
-    const LEAST: usize = 64;
-    let most = (PER_CORE * std::thread::available_parallelism().map_or(1, NonZeroUsize::get)).max(LEAST);
+    let most = ZFinderBuilder::most_threads();
     let threads: NonZeroUsize = text.parse().map_err(|error| format!("{error}"))?;
     if threads.get() > most {
-        return Err(format!("{most} is the most: {PER_CORE} for each core, or {LEAST}"));
+        return Err(format!("{most} is the most: 8 for each core, or 64"));
     }
     Ok(threads)
+}
+
+/// Parses the number of batches in flight, each of which has a thread.
+pub(super) fn in_flight(text: &str) -> Result<NonZeroUsize, String> {
+    let batches: NonZeroUsize = text.parse().map_err(|error| format!("{error}"))?;
+    if batches.get() > StreamOptions::MOST_IN_FLIGHT {
+        return Err(format!("{} is the most, because each batch has a thread", StreamOptions::MOST_IN_FLIGHT));
+    }
+    Ok(batches)
 }
 
 /// Parses two numbers with a comma between them.

@@ -14,7 +14,7 @@ use zfinder_serve::{BatchOptions, Model, Options, Server, TlsOptions};
 
 use super::engine::DeviceOptions;
 use super::input;
-use super::options::words;
+use super::options::{in_flight, words};
 use super::search::counted;
 use command_host::{Failure, note, on_interrupt};
 
@@ -77,7 +77,7 @@ pub(super) struct Serve {
     queue_mib: NonZeroU32,
     /// Batches in flight on each device [default: 2 on the CPU; on a GPU twice as many as cores, 2
     /// to 16]
-    #[arg(long, value_name = "N", help_heading = "Batches")]
+    #[arg(long, value_name = "N", value_parser = in_flight, help_heading = "Batches")]
     in_flight: Option<NonZeroUsize>,
 
     /// Largest request, in MiB, before and after decompression

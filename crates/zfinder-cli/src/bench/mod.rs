@@ -34,7 +34,7 @@ use zfinder::thesis::Accumulate;
 use zfinder::{Encoding, Engine, Precision, StreamOptions, ZFinder};
 
 use super::engine::DesignName;
-use super::options::{threads, words};
+use super::options::{in_flight, threads, words};
 use check::Expected;
 use command_host::Failure;
 use command_host::note;
@@ -120,7 +120,7 @@ pub struct Bench {
     pub threads: Option<NonZeroUsize>,
     /// Batches in flight in a stream; the thesis's two streams are 2
     /// [default: twice as many as cores, 2 to 32]
-    #[arg(long, value_name = "N", help_heading = "What is measured")]
+    #[arg(long, value_name = "N", value_parser = in_flight, help_heading = "What is measured")]
     pub in_flight: Option<NonZeroUsize>,
     /// Microseconds that a blocking call polls the GPU before its thread parks; reduces the latency
     #[arg(long, value_name = "US", default_value_t = 0, help_heading = "What is measured")]
