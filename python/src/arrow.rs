@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
-use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
 use arrow_array::{
     Array, ArrayRef, BooleanArray, FixedSizeListArray, Float64Array, ListArray, OffsetSizeTrait, RecordBatch,
-    RecordBatchIterator, StringArray, StructArray, UInt32Array, UInt64Array,
+    RecordBatchIterator, StringArray, StructArray, UInt32Array, UInt64Array, make_array,
 };
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -116,8 +116,9 @@ fn record_batches(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
         // Arrow. `from_raw` moves the stream out and leaves a released one, which the destructor of
         // the capsule accepts.
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
-        let reader = RecordBatchStreamReader::try_new(stream).map_err(invalid)?;
-        return reader.collect::<Result<_, _>>().map_err(invalid);
+        // A reader of record batches would drop the nulls of whole rows.
+        let reader = ArrayStreamReader::try_new(stream).map_err(invalid)?;
+        return reader.map(|array| record_batch_of(&array.map_err(invalid)?)).collect();
     }
     let (schema, array): (Bound<'_, PyAny>, Bound<'_, PyAny>) = object.call_method0("__arrow_c_array__")?.extract()?;
     let (schema, array) = (schema.cast_into::<PyCapsule>()?, array.cast_into::<PyCapsule>()?);
@@ -133,10 +134,18 @@ fn record_batches(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
     let ffi_schema = unsafe { schema_pointer.as_ref() };
     // SAFETY: the producer promises that the array is of this schema.
     let data = unsafe { from_ffi(ffi_array, ffi_schema) }.map_err(invalid)?;
-    if !matches!(data.data_type(), DataType::Struct(_)) {
+    Ok(vec![record_batch_of(&make_array(data))?])
+}
+
+/// Converts a struct array without nulls. The conversion of the library panics on nulls.
+fn record_batch_of(array: &ArrayRef) -> PyResult<RecordBatch> {
+    let Some(structs) = array.as_struct_opt() else {
         return Err(input_error("the Arrow array is not a struct array with a field for each column"));
+    };
+    if structs.null_count() > 0 {
+        return Err(input_error(&format!("{} rows of the Arrow array are null", structs.null_count())));
     }
-    Ok(vec![StructArray::from(data).into()])
+    Ok(structs.clone().into())
 }
 
 /// Values of a column, and the offsets of its lists.

@@ -273,6 +273,22 @@ def test_tables_of_other_kinds_are_refused():
         FINDER.find(Wrong())
 
 
+def test_nulls_of_whole_rows_are_refused():
+    columns = [pa.array(column) for column in COLUMNS.values()]
+    whole = pa.StructArray.from_arrays(columns, names=list(COLUMNS))
+    assert len(FINDER.find(whole)) == 1
+    mask = pa.array([False, True, False, False, False, False])
+    with_nulls = pa.StructArray.from_arrays(columns, names=list(COLUMNS), mask=mask)
+    for table in (with_nulls, pa.chunked_array([whole, with_nulls])):
+        with pytest.raises(InputError, match="1 rows of the Arrow array are null"):
+            FINDER.find(table)
+
+
+def test_more_threads_than_a_host_can_use_are_refused():
+    with pytest.raises(pyzfinder.ConfigError, match="option `threads`"):
+        Finder("default", "atlas2010", engine="cpu", threads=2**20).open()
+
+
 numbers = st.floats(width=64) | st.floats(-1200, 1200) | st.sampled_from([50.5, 88.5, 122.5])
 layers = st.integers(0, 18) | st.integers(-(2**63), 2**63 - 1)
 
