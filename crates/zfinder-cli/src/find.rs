@@ -132,6 +132,7 @@ impl Find {
             }
         }
         if self.config.print_config {
+            self.input.check_detector()?;
             return self.config.print(&config);
         }
         let format = self.output_format()?;

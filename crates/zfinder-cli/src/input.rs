@@ -189,6 +189,14 @@ impl InputOptions {
         detector(self.detector.as_deref(), files, self.tree.as_deref(), on_error)
     }
 
+    /// Checks the named detector, for a command that reads no spacepoints.
+    pub(super) fn check_detector(&self) -> Result<(), Failure> {
+        if self.detector.is_some() {
+            self.detector(&[], OnError::Stop)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn read_options(&self, on_error: OnError) -> ReadOptions {
         ReadOptions {
             on_error,

@@ -45,6 +45,7 @@ impl SelectOptions {
     pub(super) fn config(&self) -> Result<Option<Config>, Failure> {
         let config = self.config.config()?;
         if self.config.print_config {
+            self.input.check_detector()?;
             self.config.print(&config)?;
             return Ok(None);
         }
