@@ -42,8 +42,8 @@ fn end(signal: i32) {
     std::process::exit(SIGNAL_EXIT_CODE + signal);
 }
 
-/// Removes a file or folder. Another thread may add a file to the folder meanwhile, hence the
-/// retries.
+/// Removes a file or folder. Another thread may add a file to the folder meanwhile, so that a
+/// failure is retried.
 fn remove(path: &Path) {
     const TRIES: usize = 10;
     if !path.is_dir() {

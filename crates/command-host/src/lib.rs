@@ -12,6 +12,7 @@
 //! - [`MessageOptions`] are `-q` and `-v`, and show progress; [`Completions`] and [`Man`] are
 //!   subcommands for shells and `man`;
 //! - [`on_interrupt`] lets a command finish after an interrupt;
+//! - [`start_threads`] starts the threads that compute, or fails with a message;
 //! - with the feature `plot`, `PictureOptions` are the options of every command that draws, and a
 //!   `Picture` is the file of a figure of the crate `hep-figure`;
 //! - with the feature `testing`, `testing` checks the command lines that pages quote.
@@ -96,6 +97,7 @@
 //! Modules in reading order:
 //!
 //! - `failure`, `interrupt`: [`main`](fn@main), [`Failure`], exit codes and signals.
+//! - `threads`: the threads of rayon.
 //! - `engine`, `messages`, `shell`: options and subcommands that commands share.
 //! - `output`, `distinct`: files that are written atomically, and never over an input.
 //! - `print`, `bench`: tables, JSON, medians and rates.
@@ -120,6 +122,7 @@ mod quiet;
 mod shell;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod threads;
 
 pub use bench::{bench_heading, median, rate, timed};
 pub use distinct::check_distinct;
@@ -136,3 +139,4 @@ pub use output::{Output, OutputFolder, SeekableWrite, ending, file_of, write_fil
 pub use picture::{Picture, PictureOptions};
 pub use print::{Rows, scientific, table, write_json};
 pub use shell::{Completions, Man};
+pub use threads::start_threads;

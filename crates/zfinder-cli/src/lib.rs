@@ -73,6 +73,13 @@ enum Command {
     Man(command_host::Man),
 }
 
+impl Command {
+    /// Whether the subcommand uses the threads of rayon. `simulate` starts its own number.
+    fn computes(&self) -> bool {
+        !matches!(self, Self::Simulate(_) | Self::Adapters(_) | Self::Completions(_) | Self::Man(_))
+    }
+}
+
 /// Runs the command with these arguments, the first of which is its name, and returns the exit
 /// code. Prints on standard output and standard error. Wrong usage, `--help` and a signal end the
 /// process.
@@ -84,11 +91,15 @@ pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         let level = levels[usize::from(cli.verbose).min(2)];
         #[cfg(feature = "serve")]
         if let Command::Serve(serve) = cli.command {
+            command_host::start_threads(None)?;
             return serve.run(level);
         }
         let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time();
         // This fails only if the process already has a subscriber.
         let _ = subscriber.with_ansi(io::stderr().is_terminal()).try_init();
+        if cli.command.computes() {
+            command_host::start_threads(None)?;
+        }
         match cli.command {
             Command::Find(find) => find.run(),
             Command::Evaluate(evaluate) => evaluate.run(),

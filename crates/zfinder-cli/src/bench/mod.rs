@@ -79,11 +79,11 @@ pub struct Bench {
     pub detector: Option<String>,
     /// Take no more than the first N RoIs of a sample
     /// [default: all; with --quick 256, of highlum 32]
-    #[arg(long, value_name = "N", help_heading = "Sample")]
+    #[arg(long, value_name = "N", value_parser = rois, help_heading = "Sample")]
     pub limit: Option<NonZeroUsize>,
     /// RoIs of a batch; the sample repeats to fill it [default: lowlum 8192, highlum 512, of
     /// --input about 2,000,000 spacepoints, and fewer on a slow engine]
-    #[arg(long, visible_alias = "rois-per-batch", value_name = "N", help_heading = "Sample")]
+    #[arg(long, visible_alias = "rois-per-batch", value_name = "N", value_parser = rois, help_heading = "Sample")]
     pub batch: Option<NonZeroUsize>,
 
     /// Case to measure: configuration of the search; may be repeated [default: all]
@@ -174,6 +174,16 @@ Exit codes:
   2  wrong usage: an unknown option, a value out of range, a bad detector file
   3  no such adapter, or the GPU failed
   4  an engine's answer is not that of the reference engine";
+
+/// Parses a number of RoIs that are in memory at once.
+fn rois(text: &str) -> Result<NonZeroUsize, String> {
+    const MOST: usize = 1 << 24;
+    let rois: NonZeroUsize = text.parse().map_err(|error| format!("{error}"))?;
+    if rois.get() > MOST {
+        return Err(format!("{MOST} is the most, because all are in memory"));
+    }
+    Ok(rois)
+}
 
 /// Parses the seconds of a round: a positive number up to an hour.
 fn seconds(text: &str) -> Result<f64, String> {

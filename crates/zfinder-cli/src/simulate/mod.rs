@@ -137,10 +137,7 @@ impl Simulate {
         let file = self.outputs_apart()?;
         let format = self.format(file)?;
         let simulation = self.simulation(format)?;
-        if let Some(threads) = self.threads {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
-            pool.expect("nothing has computed before");
-        }
+        command_host::start_threads(self.threads)?;
         let mut sink = Sink::open(file, format)?;
         let mut outputs = Outputs::open(&mut sink, &simulation, self.truth.as_deref(), self.rois_file.as_deref())?;
         let mut totals = Totals::default();

@@ -174,7 +174,7 @@ fn what_is_wrong_is_said() {
     failed(&["--limit", "0"], 2, &["--limit"]);
     failed(&["--seconds", "nan"], 2, &["0.001 to 3600"]);
     failed(&["--engine", "cpu", "--adapter", "0"], 2, &["--adapter names a GPU"]);
-    failed(&["--engine", "cpu", "--in-flight", "5000", "--limit", "2"], 2, &["in_flight", "5000"]);
+    failed(&["--engine", "cpu", "--in-flight", "5000", "--limit", "2"], 2, &["--in-flight", "5000"]);
     failed(&["--rois", "rois.csv"], 2, &["--input"]);
     failed(&["--sample", "lowlum", "--input", "x.csv"], 2, &["cannot be used with"]);
     failed(&["--adapter", "no such adapter"], 3, &["no such adapter", "zfinder adapters"]);

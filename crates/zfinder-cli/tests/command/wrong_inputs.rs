@@ -6,7 +6,7 @@ use std::fs;
 use tempfile::TempDir;
 use zfinder_testing::shared;
 
-use super::common::{failed, folder, stderr, stdout, succeeded, zfinder};
+use super::common::{failed, folder, stderr, stdout, succeeded, zfinder, zfinder_with};
 
 /// A column of spacepoints for each of six tracks from this z, on the pixel layers of the generic
 /// detector: rho, phi, z and layer.
@@ -143,6 +143,64 @@ fn a_configuration_file_starts_from_auto_or_from_its_preset() {
     for preset in ["auto", "default", "full-scan", "high-pileup"] {
         let text = printed(&["--preset", preset, "--max-layer", "all", "--z-bin", "0.7"]);
         assert_eq!(succeeded(print(&text, &[])), text);
+    }
+}
+
+#[test]
+fn a_printed_configuration_has_a_detector_that_can_be_read() {
+    let dir = folder();
+    let wrong = written(&dir, "name = 3");
+    for command in [&["find"][..], &["histogram"], &["plot", "event"]] {
+        let print = |detector: &str| zfinder(&[command, &["--print-config", "--detector", detector]].concat());
+        failed(&print("/nonexistent.toml"), 1, &["/nonexistent.toml"]);
+        failed(&print(&wrong), 2, &[&wrong]);
+        failed(&print("atlas"), 2, &["there is no detector `atlas`"]);
+        assert!(succeeded(print("generic")).contains("peaks"));
+    }
+}
+
+#[test]
+fn absurd_numbers_are_wrong_usage() {
+    for (arguments, option) in [
+        (&["find", "--threads", "100000", "a.csv"][..], "--threads"),
+        (&["serve", "--detector", "generic", "--in-flight", "100000"], "--in-flight"),
+        (&["bench", "--in-flight", "100000"], "--in-flight"),
+        (&["bench", "--batch", "18446744073709551615"], "--batch"),
+        (&["bench", "--limit", "18446744073709551615"], "--limit"),
+    ] {
+        failed(&zfinder(arguments), 2, &[option, "is the most"]);
+    }
+}
+
+#[test]
+fn an_absurd_number_of_threads_of_rayon_is_an_error() {
+    let dir = folder();
+    let points = written(&dir, &events(|point| point));
+    let simulate = ["simulate", "--rois", "1"];
+    let find = ["find", "--engine", "cpu", &points];
+    let serve = ["serve", "--detector", "generic", "--engine", "cpu", "--grpc", "off", "--http", "0"];
+    for arguments in [&simulate[..], &find, &serve] {
+        let output = zfinder_with(arguments, &[("RAYON_NUM_THREADS", "1000000".as_ref())]);
+        failed(&output, 3, &["RAYON_NUM_THREADS is 1000000"]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lack_of_memory_for_threads_is_an_error() {
+    // The limit of the address space leaves no room for the stacks of threads.
+    let dir = folder();
+    let points = written(&dir, &events(|point| point));
+    let command = env!("CARGO_BIN_EXE_zfinder");
+    for arguments in [format!("find --engine cpu '{points}'"), "serve --detector generic --engine cpu".into()] {
+        for room_kib in ["40000", "60000"] {
+            let script = format!(
+                "ulimit -v $(( {room_kib} + $(stat -L -c %s '{command}') / 1024 )); exec '{command}' {arguments}"
+            );
+            let output = std::process::Command::new("sh").args(["-c", &script]).env("RAYON_NUM_THREADS", "64").output();
+            let output = output.expect("there is sh");
+            failed(&output, 3, &["cannot start threads"]);
+        }
     }
 }
 

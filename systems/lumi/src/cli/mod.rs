@@ -54,16 +54,21 @@ fn exit_code(error: &Error) -> Code {
 }
 
 pub(crate) fn main() -> ExitCode {
-    command_host::main(exit_code, |cli: Cli| match cli.command {
-        Command::Simulate(simulate) => simulate.run(cli.messages),
-        Command::Count(count) => count.run(cli.messages),
-        Command::Decode(decode) => decode.run(),
-        Command::Average(average) => average.run(),
-        Command::Histogram(histogram) => histogram.run(),
-        Command::Calibration(calibration) => calibration.run(),
-        Command::Bench(bench) => bench.run(cli.messages),
-        Command::Completions(completions) => completions.run(Cli::command()),
-        Command::Man(man) => man.run(Cli::command()),
+    command_host::main(exit_code, |cli: Cli| {
+        if !matches!(cli.command, Command::Completions(_) | Command::Man(_)) {
+            command_host::start_threads(None)?;
+        }
+        match cli.command {
+            Command::Simulate(simulate) => simulate.run(cli.messages),
+            Command::Count(count) => count.run(cli.messages),
+            Command::Decode(decode) => decode.run(),
+            Command::Average(average) => average.run(),
+            Command::Histogram(histogram) => histogram.run(),
+            Command::Calibration(calibration) => calibration.run(),
+            Command::Bench(bench) => bench.run(cli.messages),
+            Command::Completions(completions) => completions.run(Cli::command()),
+            Command::Man(man) => man.run(Cli::command()),
+        }
     })
 }
 
