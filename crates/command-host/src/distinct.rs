@@ -8,8 +8,10 @@ use crate::output::file_of;
 
 /// Checks that no output is one of the inputs or another output.
 ///
-/// Paths are compared after symbolic links and relative parts are resolved. Devices and pipes may
-/// be both. `-` is no file.
+/// Paths are compared after symbolic links and relative parts are resolved, and existing files by
+/// device and inode. An output may be a new file in a folder of the input, but replaces no file
+/// there. Devices and pipes may be both. `-` among the inputs is the file behind standard input, if
+/// there is one; among the outputs it is no file.
 ///
 /// # Errors
 /// [`Code::Usage`](crate::Code::Usage) with the name of the output.
@@ -17,35 +19,71 @@ pub fn check_distinct<'a>(
     inputs: impl IntoIterator<Item = &'a Path>,
     outputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), Failure> {
-    let mut written: Vec<PathBuf> = Vec::new();
-    let inputs: Vec<PathBuf> = inputs.into_iter().filter_map(|path| resolve(file_of(Some(path))?)).collect();
+    let mut written: Vec<Place> = Vec::new();
+    let inputs: Vec<Place> =
+        inputs.into_iter().filter_map(|path| Place::of(file_of(Some(path)).unwrap_or(Path::new(STDIN)))).collect();
     for output in outputs {
-        let Some(path) = file_of(Some(output)).and_then(resolve) else { continue };
+        let Some(place) = file_of(Some(output)).and_then(Place::of) else { continue };
         let help = "give it another name";
-        if inputs.contains(&path) {
+        if inputs.iter().any(|input| input.is_same(&place)) {
             let message = format!("the output file is one of the inputs: {}", output.display());
             return Err(Failure::usage(message, help));
         }
-        if written.contains(&path) {
+        if place.path.is_file() && inputs.iter().any(|input| input.path.is_dir() && place.path.starts_with(&input.path))
+        {
+            let message = format!("the output file is there already, in a folder of the input: {}", output.display());
+            return Err(Failure::usage(message, help));
+        }
+        if written.iter().any(|other| other.is_same(&place)) {
             return Err(Failure::usage(format!("two outputs are one file: {}", output.display()), help));
         }
-        written.push(path);
+        written.push(place);
     }
     Ok(())
 }
 
-/// Returns the place of a file or folder, there or not yet; None for a device or pipe.
-fn resolve(path: &Path) -> Option<PathBuf> {
-    if let Ok(path) = fs::canonicalize(path) {
-        let metadata = fs::metadata(&path).ok()?;
-        return (metadata.is_file() || metadata.is_dir()).then_some(path);
+/// A name of standard input that systems with devices resolve.
+const STDIN: &str = "/dev/stdin";
+
+/// The place of a file or folder.
+struct Place {
+    path: PathBuf,
+    /// Device and inode of an existing file.
+    id: Option<(u64, u64)>,
+}
+
+impl Place {
+    /// Returns the place of a file or folder, there or not yet; None for a device or pipe.
+    fn of(path: &Path) -> Option<Self> {
+        match fs::metadata(path) {
+            // The file behind standard input may have lost its name: it has an inode all the same.
+            Ok(metadata) if metadata.is_file() || metadata.is_dir() => {
+                let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+                Some(Self { path, id: id(&metadata) })
+            }
+            Ok(_) => None,
+            Err(_) => {
+                let folder = fs::canonicalize(crate::output::folder_of(path)).ok()?;
+                Some(Self { path: folder.join(path.file_name()?), id: None })
+            }
+        }
     }
-    if fs::metadata(path).is_ok() {
-        // An anonymous pipe has no place: /dev/stdout.
-        return None;
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.path == other.path || (self.id.is_some() && self.id == other.id)
     }
-    let folder = fs::canonicalize(crate::output::folder_of(path)).ok()?;
-    Some(folder.join(path.file_name()?))
+}
+
+#[cfg(unix)]
+#[allow(clippy::unnecessary_wraps, reason = "other systems have no inodes")]
+fn id(metadata: &fs::Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn id(_: &fs::Metadata) -> Option<(u64, u64)> {
+    None
 }
 
 #[cfg(test)]
@@ -68,12 +106,17 @@ mod tests {
         assert_eq!(code(&[&a, &b], &[&around]), usage);
         assert_eq!(code(&[&a], &[&b, &new]), Ok(()));
         assert_eq!(code(&[], &[&new, &folder.path().join("./new")]), usage);
+        assert_eq!(code(&[folder.path()], &[&b]), usage, "a file in an input folder");
+        assert_eq!(code(&[folder.path()], &[&new]), Ok(()));
         assert_eq!(code(&[Path::new("-")], &[Path::new("-"), Path::new("-")]), Ok(()));
         #[cfg(unix)]
         {
             let link = folder.path().join("link");
             std::os::unix::fs::symlink(&a, &link).expect("a link");
             assert_eq!(code(&[&a], &[&link]), usage);
+            let hard = folder.path().join("hard");
+            fs::hard_link(&a, &hard).expect("a link");
+            assert_eq!(code(&[&a], &[&hard]), usage, "one inode");
             assert_eq!(code(&[Path::new("/dev/null")], &[Path::new("/dev/null")]), Ok(()));
         }
     }

@@ -317,6 +317,28 @@ fn calorimeters_come_from_files() {
     }
 }
 
+#[test]
+fn the_cells_of_a_calibration_are_not_replaced() {
+    let folder = folder("kept_cells");
+    let text_of = |name: &str| folder.join(name).display().to_string();
+    let (toml, cells) = (text_of("o.toml"), text_of("o.csv"));
+    std::fs::write(&cells, "mine").expect("written");
+    let refused = |arguments: &[&str]| {
+        let done = run(arguments);
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}: {}", text(&done.stderr));
+    };
+    refused(&["calibration", &toml]);
+    assert_eq!(std::fs::read_to_string(&cells).expect("there"), "mine");
+    std::fs::remove_file(&cells).expect("removed");
+    // The second call replaces the files of the first.
+    for _ in 0..2 {
+        assert!(run(&["calibration", &toml]).status.success());
+    }
+    let before = std::fs::read(&cells).expect("there");
+    refused(&["simulate", "--events", "1", "--calibration", &toml, &cells]);
+    assert_eq!(std::fs::read(&cells).expect("there"), before);
+}
+
 /// Duplicates, unknown counters, columns, averages and pictures.
 #[test]
 fn banks_are_averaged_and_drawn() {

@@ -3,7 +3,7 @@
 mod efficiency;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use zfinder::config::Tracklets;
@@ -154,6 +154,7 @@ impl Histogram {
 
 impl Detector {
     fn run(self) -> Result<(), Failure> {
+        command_host::check_distinct([Path::new(&self.detector)], self.output.as_deref())?;
         let detector = input::detector(Some(&self.detector), &[], None, OnError::Stop)?;
         let config = Config::default();
         let z_range = match self.z_range.as_deref() {

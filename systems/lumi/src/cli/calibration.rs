@@ -1,6 +1,6 @@
 //! `lumi calibration`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use command_host::{Failure, check_distinct, write_file};
@@ -21,6 +21,13 @@ impl Calibration {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let cells = self.output.with_extension("csv");
         check_distinct([], [&*self.output, &*cells])?;
+        // The user names the TOML file only: the CSV file is replaced with its own TOML file alone.
+        if cells.exists() && !lumi::io::calorimeter_cells(&self.output).is_ok_and(|named| named == cells) {
+            return Err(Failure::usage(
+                format!("{} would be replaced, which {} does not name", cells.display(), self.output.display()),
+                "give the file another name, or move the CSV file away",
+            ));
+        }
         let calorimeter = Calorimeter::lhcb();
         let name = cells.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         write_file(&cells, "lumi", |out| lumi::io::write_cells(out, &calorimeter))?;
@@ -38,8 +45,10 @@ pub(super) struct CalibrationOptions {
 }
 
 impl CalibrationOptions {
-    pub(super) fn path(&self) -> Option<&Path> {
-        self.calibration.as_deref()
+    /// Returns the files that are read: the TOML file, and the CSV file that it names.
+    pub(super) fn files(&self) -> Result<Vec<PathBuf>, Failure> {
+        let Some(path) = &self.calibration else { return Ok(Vec::new()) };
+        Ok(vec![path.clone(), lumi::io::calorimeter_cells(path)?])
     }
 
     pub(super) fn read(&self) -> Result<Calorimeter, Failure> {

@@ -37,7 +37,8 @@ pub(super) struct Count {
 
 impl Count {
     pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
-        let inputs = std::iter::once(&*self.input).chain(self.calibration.path());
+        let calibration = self.calibration.files()?;
+        let inputs = std::iter::once(&self.input).chain(&calibration).map(PathBuf::as_path);
         check_distinct(inputs, [self.output.as_deref(), self.sums.as_deref()].into_iter().flatten())?;
         let is_parquet = self.sums.as_deref().map(is_parquet).transpose()?;
         let calorimeter = self.calibration.read()?;

@@ -61,7 +61,7 @@ impl SimulationOptions {
 
 impl Simulate {
     pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
-        check_distinct(self.calibration.path(), [&*self.output])?;
+        check_distinct(self.calibration.files()?.iter().map(PathBuf::as_path), [&*self.output])?;
         let calorimeter = self.calibration.read()?;
         let bar = messages.progress(self.events.events as u64, "events");
         let batch = self.events.simulation().simulate_with(&calorimeter, |events| bar.set_position(events as u64))?;

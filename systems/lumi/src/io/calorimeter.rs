@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -49,6 +49,23 @@ fn failed(path: &Path, what: impl ToString) -> Error {
     Error::File { path: path.display().to_string(), what: what.to_string() }
 }
 
+fn read_geometry(path: &Path) -> Result<Geometry> {
+    let text = fs::read_to_string(path).map_err(|source| failed(path, source))?;
+    toml::from_str(&text).map_err(|source| failed(path, source))
+}
+
+fn cells_of(path: &Path, geometry: &Geometry) -> PathBuf {
+    path.parent().unwrap_or(Path::new("")).join(&geometry.cells)
+}
+
+/// Returns the CSV file of cells that the TOML file of a calorimeter names.
+///
+/// # Errors
+/// [`Error::File`] if the TOML file cannot be read or is wrong.
+pub fn calorimeter_cells(path: &Path) -> Result<PathBuf> {
+    Ok(cells_of(path, &read_geometry(path)?))
+}
+
 /// Reads a calorimeter: a TOML file with `plane` and `cells`, which names a CSV file, gzip or not,
 /// with the columns `area` (outer, middle or inner, in this order), `x_mm`, `y_mm`, `gain_mev` and
 /// `pedestal`.
@@ -57,9 +74,8 @@ fn failed(path: &Path, what: impl ToString) -> Error {
 /// [`Error::File`] if a file cannot be read or is wrong; [`Error::Geometry`] as
 /// [`Calorimeter::new`].
 pub fn read_calorimeter(path: &Path) -> Result<Calorimeter> {
-    let text = fs::read_to_string(path).map_err(|source| failed(path, source))?;
-    let geometry: Geometry = toml::from_str(&text).map_err(|source| failed(path, source))?;
-    let table = path.parent().unwrap_or(Path::new("")).join(&geometry.cells);
+    let geometry = read_geometry(path)?;
+    let table = cells_of(path, &geometry);
     let mut reader = csv::Reader::from_reader(table_file::open(&table).map_err(|source| failed(&table, source))?);
     let mut cells = Vec::new();
     let mut counts = [0; 3];

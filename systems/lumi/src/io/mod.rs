@@ -32,7 +32,7 @@ use array_file::{ArrayFile, ArrayWriter};
 use crate::error::Result;
 use crate::event::{EventBatch, EventView, Header, SciFiHit, VeloCluster, VeloTrack, Vertex};
 
-pub use calorimeter::{read_calorimeter, write_calorimeter, write_cells};
+pub use calorimeter::{calorimeter_cells, read_calorimeter, write_calorimeter, write_cells};
 pub use sums::{write_parquet, write_sums};
 
 /// Summary banks and their event ids.
