@@ -311,3 +311,41 @@ fn faults_are_reported() {
         assert!(said.contains(told), "{told}: {said}");
     }
 }
+
+#[test]
+fn a_bench_needs_events_and_tracks() {
+    for arguments in [
+        &["scan", "--events", "0"][..],
+        &["scan", "--tracks", "0"],
+        &["scan", "--tracks", "32,0"],
+        &["scan", "--bsize", "0"],
+        &["bench", "--events", "0"],
+        &["bench", "--tracks", "0"],
+        &["run", "--bsize", "0"],
+    ] {
+        let done = run(&[arguments, &["--engine", "cpu"]].concat());
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains("1 or more") && !said.contains("panicked"), "{arguments:?}: {said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_completed_gives_one_message() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["a.npz", "a.npy", "a.csv"] {
+        let file = path(folder.path(), name);
+        // The limit stands for a full disk.
+        let script = format!(
+            "ulimit -f 8; exec '{}' run --engine cpu --events 2 --tracks 500 --output '{file}'",
+            env!("CARGO_BIN_EXE_p2r")
+        );
+        let done = Command::new("sh").args(["-c", &script]).output().expect("there is sh");
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{said}");
+        assert!(said.starts_with(&format!("error: cannot write {file}: File too large")), "{said}");
+        assert!(!said.contains("ZipWriter") && !said.contains(".p2r-"), "{said}");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("there").count(), 0, "nothing is left");
+    }
+}

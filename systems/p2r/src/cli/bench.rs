@@ -9,7 +9,7 @@ use p2r::{Batch, Fitter, HIT, STATE, TRACK};
 use serde::Serialize;
 
 use super::check::check;
-use super::options::{BenchInput, EngineOptions, MapName, ModeName, Shape, from_host};
+use super::options::{BenchInput, EngineOptions, MapName, ModeName, Shape, count, from_host};
 
 /// Times fits: both modes, one layer and all, memory layouts and mappings onto threads
 ///
@@ -19,10 +19,10 @@ use super::options::{BenchInput, EngineOptions, MapName, ModeName, Shape, from_h
 #[derive(Args)]
 pub(super) struct Bench {
     /// Events
-    #[arg(long, default_value_t = 100, value_name = "N", help_heading = "Input")]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = count, help_heading = "Input")]
     events: usize,
     /// Tracks of an event
-    #[arg(long, default_value_t = 8192, value_name = "N", help_heading = "Input")]
+    #[arg(long, default_value_t = 8192, value_name = "N", value_parser = count, help_heading = "Input")]
     tracks: usize,
     #[command(flatten)]
     input: BenchInput,

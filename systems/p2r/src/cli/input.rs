@@ -8,7 +8,7 @@ use command_host::{Failure, MessageOptions};
 use p2r::io::{EventOptions, Labels, Sample, read_events, read_sample};
 use p2r::{Batch, FIELD, MAX_LAYERS, Number};
 
-use super::options::{SimulationOptions, SpreadName, positive};
+use super::options::{SimulationOptions, SpreadName, count, positive};
 
 #[derive(Args)]
 pub(super) struct InputOptions {
@@ -38,7 +38,7 @@ pub(super) struct InputOptions {
     #[arg(long, default_value_t = 8192, value_name = "N", conflicts_with = "input", help_heading = "Input")]
     tracks: usize,
     /// Tracks in a group of the memory layout
-    #[arg(long, default_value_t = 32, value_name = "N", help_heading = "Input")]
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = count, help_heading = "Input")]
     bsize: usize,
     /// Distribution of simulated tracks
     #[arg(

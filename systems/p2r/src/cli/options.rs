@@ -81,6 +81,14 @@ impl EngineOptions {
     }
 }
 
+/// Parses the number of events or tracks of a bench, which needs at least one.
+pub(super) fn count(text: &str) -> Result<usize, String> {
+    match text.trim().parse() {
+        Ok(0) => Err("it is not 1 or more".to_owned()),
+        parsed => parsed.map_err(|error| format!("{error}")),
+    }
+}
+
 /// Parses a number above zero.
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     let number: f64 = text.trim().parse().map_err(|error| format!("{error}"))?;

@@ -8,7 +8,7 @@ use command_host::figure::{Axis, Entry, Figure, Key, Layer, Line, Marker, Panel,
 use command_host::{Failure, MessageOptions, PictureOptions, Rows, median, rate, scientific};
 
 use super::check::check;
-use super::options::{BenchInput, EngineOptions, MapName, Shape, from_host};
+use super::options::{BenchInput, EngineOptions, MapName, Shape, count, from_host};
 
 /// Throughput of one event of ever more tracks, for mappings and block shapes: a table and a
 /// picture
@@ -23,16 +23,17 @@ pub(super) struct Scan {
         default_values_t = [32, 128, 512, 2048, 8192, 32_768, 131_072, 524_288],
         value_delimiter = ',',
         value_name = "N,N,...",
+        value_parser = count,
         help_heading = "Input"
     )]
     tracks: Vec<usize>,
     /// Events of so many tracks each
-    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Input")]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = count, help_heading = "Input")]
     events: usize,
     #[command(flatten)]
     input: BenchInput,
     /// Tracks in a group of the memory layout
-    #[arg(long, default_value_t = 32, value_name = "N", help_heading = "Input")]
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = count, help_heading = "Input")]
     bsize: usize,
     /// How tracks are mapped onto the threads of a GPU
     #[arg(long, value_enum, default_values = ["v1", "v2", "v3"], value_delimiter = ',', value_name = "MAP,MAP,...")]
