@@ -1,12 +1,12 @@
 //! Output: standard output, or a file or folder that appears when it is complete.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::{TempDir, TempPath};
 
 use crate::failure::Failure;
 use crate::interrupt::{self, Unfinished};
@@ -14,8 +14,9 @@ use crate::interrupt::{self, Unfinished};
 /// Standard output or a file, known by its name in messages.
 ///
 /// A regular file has a temporary name until [`Output::finish`]. An old file is replaced then, and
-/// stays if anything fails. The new file has the rights of the old one. Devices, pipes and the targets of symbolic links are written through,
-/// never replaced. A file whose name ends in `.gz` is compressed with gzip.
+/// stays if anything fails. The new file has the rights of the old one. Devices, pipes and the
+/// targets of symbolic links are written through, never replaced. A file whose name ends in `.gz`
+/// is compressed with gzip.
 #[derive(Debug)]
 pub struct Output {
     sink: Sink,
@@ -26,7 +27,13 @@ pub struct Output {
 enum Sink {
     Stdout(BufWriter<io::Stdout>),
     /// Renamed to the target at the end.
-    Temporary(BufWriter<NamedTempFile>, PathBuf, Unfinished),
+    Temporary {
+        file: BufWriter<File>,
+        path: TempPath,
+        target: PathBuf,
+        rights: Option<Permissions>,
+        unfinished: Unfinished,
+    },
     /// A device or a pipe, which cannot be renamed to.
     Direct(BufWriter<File>),
     /// Compresses what another sink gets.
@@ -75,7 +82,7 @@ impl Output {
     #[must_use]
     pub fn temporary(&self) -> Option<&Path> {
         match &self.sink {
-            Sink::Temporary(file, ..) => Some(file.get_ref().path()),
+            Sink::Temporary { path, .. } => Some(path),
             Sink::Stdout(_) | Sink::Direct(_) | Sink::Gzip(_) => None,
         }
     }
@@ -105,11 +112,12 @@ impl Output {
         };
         self.sink = sink;
         self.write(|out| out.flush())?;
-        let Sink::Temporary(file, target, _unfinished) = self.sink else { return Ok(()) };
+        let Sink::Temporary { file, path, target, rights, unfinished: _unfinished } = self.sink else { return Ok(()) };
         let renamed = file
             .into_inner()
             .map_err(io::IntoInnerError::into_error)
-            .and_then(|file| file.persist(target).map_err(|error| error.error));
+            .and_then(|file| rights.map_or(Ok(()), |rights| file.set_permissions(rights)))
+            .and_then(|()| path.persist(target).map_err(|error| error.error));
         renamed.map(|_| ()).map_err(|source| Failure::output(&self.name, &source))
     }
 }
@@ -129,7 +137,7 @@ impl Sink {
     fn writer(&mut self) -> &mut (dyn Write + Send) {
         match self {
             Self::Stdout(out) => out,
-            Self::Temporary(out, ..) => out,
+            Self::Temporary { file, .. } => file,
             Self::Direct(out) => out,
             Self::Gzip(out) => out,
         }
@@ -146,16 +154,18 @@ impl Sink {
         if old.as_ref().is_some_and(|old| !old.is_file()) {
             return Ok(Self::Direct(BufWriter::new(File::options().write(true).open(&target)?)));
         }
-        let (file, unfinished) = interrupt::register(
+        let ((file, rights), unfinished) = interrupt::register(
             || {
                 let file =
                     with_temporary(program, old.as_ref(), 0o666, |builder| builder.tempfile_in(folder_of(&target)))?;
-                copy_rights(old.as_ref(), file.as_file())?;
-                Ok(file)
+                let rights = copy_rights(old.as_ref(), file.as_file())?;
+                Ok((file, rights))
             },
-            NamedTempFile::path,
+            |(file, _)| file.path(),
         )?;
-        Ok(Self::Temporary(BufWriter::new(file), target, unfinished))
+        // Errors of the file alone hold no temporary path.
+        let (file, path) = file.into_parts();
+        Ok(Self::Temporary { file: BufWriter::new(file), path, target, rights, unfinished })
     }
 }
 
@@ -220,7 +230,8 @@ fn without_path(error: io::Error) -> io::Error {
 }
 
 /// Makes a file or folder `.PROGRAM-*.tmp`. It has at most the rights of the file or folder that it
-/// will replace. Without an old one it has the given rights less the umask, as any new file.
+/// will replace, and the owner's. Without an old one it has the given rights less the umask, as any
+/// new file.
 #[cfg_attr(not(unix), allow(unused_variables))]
 fn with_temporary<T>(
     program: &str,
@@ -234,21 +245,25 @@ fn with_temporary<T>(
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let rights = old.map_or(rights, |old| old.permissions().mode() & rights);
-        builder.permissions(fs::Permissions::from_mode(rights));
+        const OWNER: u32 = 0o700;
+        let rights = old.map_or(rights, |old| (old.permissions().mode() | OWNER) & rights);
+        builder.permissions(Permissions::from_mode(rights));
     }
     make(&builder)
 }
 
 /// Gives an empty temporary file or folder the rights of the old one, which the umask may have
-/// reduced. A process with the privilege to do so also keeps the owner and the group.
+/// reduced, and the right of the owner to write. Returns the rights of the old one, for the end. A
+/// process with the privilege to do so also keeps the owner and the group.
 #[cfg(unix)]
-fn copy_rights(old: Option<&Metadata>, new: &File) -> io::Result<()> {
+fn copy_rights(old: Option<&Metadata>, new: &File) -> io::Result<Option<Permissions>> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 
     const RIGHTS: u32 = 0o777;
     const OF_THE_GROUP: u32 = 0o070;
-    let Some(old) = old else { return Ok(()) };
+    const OWNER_OF_FILE: u32 = 0o600;
+    const OWNER_OF_FOLDER: u32 = 0o700;
+    let Some(old) = old else { return Ok(None) };
     let mut rights = old.permissions().mode() & RIGHTS;
     if old.uid() != new.metadata()?.uid() {
         let _ = fchown(new, Some(old.uid()), None);
@@ -257,13 +272,15 @@ fn copy_rights(old: Option<&Metadata>, new: &File) -> io::Result<()> {
         // Another group must not get the rights of the old one.
         rights &= !OF_THE_GROUP;
     }
-    new.set_permissions(fs::Permissions::from_mode(rights))
+    let while_written = rights | if old.is_dir() { OWNER_OF_FOLDER } else { OWNER_OF_FILE };
+    new.set_permissions(Permissions::from_mode(while_written))?;
+    Ok(Some(Permissions::from_mode(rights)))
 }
 
 /// Other systems have no rights that a new file must copy.
 #[cfg(not(unix))]
-fn copy_rights(_: Option<&Metadata>, _: &File) -> io::Result<()> {
-    Ok(())
+fn copy_rights(_: Option<&Metadata>, _: &File) -> io::Result<Option<Permissions>> {
+    Ok(None)
 }
 
 /// A folder that takes its name when everything is in it. Before, it has a temporary name, and any
@@ -272,6 +289,8 @@ fn copy_rights(_: Option<&Metadata>, _: &File) -> io::Result<()> {
 pub struct OutputFolder {
     temporary: TempDir,
     target: PathBuf,
+    /// Rights of the old folder.
+    rights: Option<Permissions>,
     /// As the user names it.
     name: PathBuf,
     program: String,
@@ -303,12 +322,15 @@ impl OutputFolder {
         let make = || {
             let folder =
                 with_temporary(program, old.as_ref(), 0o777, |builder| builder.tempdir_in(folder_of(&target)))?;
-            #[cfg(unix)]
-            copy_rights(old.as_ref(), &File::open(folder.path())?)?;
-            Ok(folder)
+            let rights = match cfg!(unix) {
+                true => copy_rights(old.as_ref(), &File::open(folder.path())?)?,
+                false => None,
+            };
+            Ok((folder, rights))
         };
-        let (temporary, _unfinished) = interrupt::register(make, TempDir::path).map_err(failed)?;
-        Ok(Self { temporary, target, name: path.to_owned(), program: program.to_owned(), _unfinished })
+        let made = interrupt::register(make, |(folder, _): &(TempDir, _)| folder.path());
+        let ((temporary, rights), _unfinished) = made.map_err(failed)?;
+        Ok(Self { temporary, target, rights, name: path.to_owned(), program: program.to_owned(), _unfinished })
     }
 
     /// Returns the temporary folder, for a writer that makes files in it.
@@ -338,7 +360,8 @@ impl OutputFolder {
     pub fn finish(self) -> Result<(), Failure> {
         // Removes an empty folder of that name. A missing folder is no error.
         let _ = fs::remove_dir(&self.target);
-        let renamed = fs::rename(self.path(), &self.target);
+        let rights = self.rights.clone().map_or(Ok(()), |rights| fs::set_permissions(self.path(), rights));
+        let renamed = rights.and_then(|()| fs::rename(self.path(), &self.target));
         renamed.map_err(|source| Failure::output(&self.name.display().to_string(), &source))?;
         // The folder has another name now: nothing is left to be removed.
         let _ = self.temporary.keep();
@@ -363,7 +386,7 @@ pub fn write_file(
 ) -> Result<(), Failure> {
     let mut output = Output::open(Some(path), program)?;
     let written = match &mut output.sink {
-        Sink::Temporary(file, ..) => write(file),
+        Sink::Temporary { file, .. } => write(file),
         Sink::Direct(_) | Sink::Stdout(_) | Sink::Gzip(_) => {
             let mut content = Cursor::new(Vec::new());
             write(&mut content).and_then(|()| output.writer().write_all(content.get_ref()))
@@ -449,7 +472,7 @@ mod tests {
             set(&path, mode);
             let mut output = Output::open(Some(&path), "adds").expect("opened");
             let temporary = output.temporary().expect("a regular file").to_owned();
-            assert_eq!(rights(&temporary), mode, "before there is content");
+            assert_eq!(rights(&temporary), mode | 0o200, "before there is content");
             output.write(|out| out.write_all(b"new")).expect("written");
             output.finish().expect("written");
             assert_eq!((rights(&path), fs::read_to_string(&path).expect("the file")), (mode, "new".into()));

@@ -37,4 +37,4 @@ mod write;
 
 pub use element::Element;
 pub use read::{ArrayFile, Error, read_npy};
-pub use write::ArrayWriter;
+pub use write::{ArrayWriter, ZipStream};

@@ -1,6 +1,6 @@
 //! Writes arrays.
 
-use std::io::{self, Seek, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 
 use npyz::WriterBuilder;
 use zip::write::SimpleFileOptions;
@@ -10,13 +10,13 @@ use zip::{CompressionMethod, ZipWriter};
 ///
 /// The writes are small, so the stream should be buffered.
 pub struct ArrayWriter<W: Write + Seek> {
-    zip: ZipWriter<W>,
+    zip: ZipWriter<ZipStream<W>>,
 }
 
 impl<W: Write + Seek> ArrayWriter<W> {
     /// Begins a file.
     pub fn new(out: W) -> Self {
-        Self { zip: ZipWriter::new(out) }
+        Self { zip: ZipWriter::new(ZipStream::new(out)) }
     }
 
     /// Writes an array, row by row.
@@ -68,6 +68,123 @@ impl<W: Write + Seek> ArrayWriter<W> {
     /// # Errors
     /// Any error of the stream.
     pub fn finish(self) -> io::Result<()> {
-        self.zip.finish().map(drop).map_err(io::Error::from)
+        self.zip.finish()?.finish()
+    }
+}
+
+/// A stream below a [`ZipWriter`], which reports its first error once and discards all content
+/// after it.
+///
+/// A [`ZipWriter`] that is dropped after an error completes its file, and prints on standard error
+/// if it cannot.
+pub struct ZipStream<W> {
+    out: W,
+    position: u64,
+    end: u64,
+    has_failed: bool,
+}
+
+impl<W: Write + Seek> ZipStream<W> {
+    /// Wraps a stream at its beginning.
+    pub fn new(out: W) -> Self {
+        Self { out, position: 0, end: 0, has_failed: false }
+    }
+
+    /// Flushes the stream.
+    ///
+    /// # Errors
+    /// Any error of the stream, also an earlier one.
+    pub fn finish(mut self) -> io::Result<()> {
+        if self.has_failed {
+            return Err(io::Error::other("an earlier part of the file could not be written"));
+        }
+        self.out.flush()
+    }
+
+    /// Keeps in mind whether an operation failed.
+    fn note<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        self.has_failed |= done.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted);
+        done
+    }
+}
+
+impl<W: Write + Seek> Write for ZipStream<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = if self.has_failed {
+            bytes.len()
+        } else {
+            let written = self.out.write(bytes);
+            self.note(written)?
+        };
+        self.position += written as u64;
+        self.end = self.end.max(self.position);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.has_failed {
+            return Ok(());
+        }
+        let flushed = self.out.flush();
+        self.note(flushed)
+    }
+}
+
+impl<W: Write + Seek> Seek for ZipStream<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.position = if self.has_failed {
+            match to {
+                SeekFrom::Start(position) => position,
+                SeekFrom::Current(by) => self.position.saturating_add_signed(by),
+                SeekFrom::End(by) => self.end.saturating_add_signed(by),
+            }
+        } else {
+            let position = self.out.seek(to);
+            self.note(position)?
+        };
+        Ok(self.position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk with this much room.
+    struct Disk(io::Cursor<Vec<u8>>, u64);
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.0.position() + bytes.len() as u64 > self.1 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.0.write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Seek for Disk {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_one_error() {
+        for room in (0..4000).step_by(97) {
+            let mut zip = ZipWriter::new(ZipStream::new(Disk(io::Cursor::default(), room)));
+            let write = |zip: &mut ZipWriter<ZipStream<Disk>>| -> io::Result<()> {
+                zip.start_file("a", SimpleFileOptions::default().compression_method(CompressionMethod::Stored))?;
+                zip.write_all(&[7; 5000])
+            };
+            let error = write(&mut zip).expect_err("the disk is full");
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+            // The rest succeeds, so that nothing is left to print when the writer is dropped.
+            let stream = zip.finish().expect("the content is discarded");
+            assert!(stream.finish().is_err(), "the file is not complete");
+        }
     }
 }

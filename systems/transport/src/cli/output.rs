@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use array_file::ZipStream;
 use command_host::{Code, Failure, ending, write_file};
 use npyz::WriterBuilder;
 use transport::{Deposits, Outcome};
@@ -98,7 +99,7 @@ fn rows(mut out: impl Write, deposits: &Deposits) -> io::Result<()> {
 
 fn archive(out: impl Write + Seek, deposits: &Deposits) -> io::Result<()> {
     let grid = deposits.grid();
-    let mut zip = ZipWriter::new(out);
+    let mut zip = ZipWriter::new(ZipStream::new(out));
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
     let mut array = |name: &str, shape: &[usize], numbers: &[f64]| -> io::Result<()> {
         zip.start_file(format!("{name}.npy"), options)?;
@@ -111,8 +112,7 @@ fn archive(out: impl Write + Seek, deposits: &Deposits) -> io::Result<()> {
     array("r_edges", &[grid.bins[0] + 1], &edges(grid.r, grid.bins[0]))?;
     array("z_edges", &[grid.bins[1] + 1], &edges(grid.z, grid.bins[1]))?;
     array("beyond", &[], &[deposits.beyond()])?;
-    zip.finish()?;
-    Ok(())
+    zip.finish()?.finish()
 }
 
 /// The sums of an event \[MeV\].
