@@ -132,7 +132,10 @@ impl<'a> Outputs<'a> {
             }
             #[cfg(feature = "root")]
             Sink::Root(target) => match target.temporary() {
-                Some(path) => Box::new(RootSpacepoints::create(path).map_err(unwritten)?),
+                Some(path) => {
+                    let name = PathBuf::from(target.name());
+                    Box::new(RootSpacepoints::create_named(path, &name).map_err(unwritten)?)
+                }
                 None => {
                     return Err(Failure::usage(
                         "--format root writes a file, not standard output or a device",

@@ -138,6 +138,47 @@ mod unix {
     }
 
     #[test]
+    fn an_output_above_the_limit_of_a_file_fails_with_a_message() {
+        let dir = folder();
+        let file = dir.path().join("points.csv").display().to_string();
+        let command = format!(
+            "ulimit -f 8; exec '{}' simulate -q --full-scan --rois 10 -o '{file}'",
+            env!("CARGO_BIN_EXE_zfinder")
+        );
+        let output = Command::new("sh").args(["-c", &command]).output().expect("there is sh");
+        failed(&output, 1, &["cannot write", &file, "File too large"]);
+        assert_eq!(fs::read_dir(dir.path()).expect("there").count(), 0, "nothing is left");
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_rights() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = folder();
+        let points = written(&dir, "points.csv", TRACKS);
+        let old = written(&dir, "vertices.csv", "old");
+        fs::set_permissions(&old, fs::Permissions::from_mode(0o600)).expect("set");
+        succeeded(zfinder(&["find", "-q", "--engine", "reference", &points, "-o", &old]));
+        assert_eq!(fs::metadata(&old).expect("there").permissions().mode() & 0o777, 0o600);
+        assert!(fs::read_to_string(&old).expect("there").starts_with("event_id,"));
+    }
+
+    #[test]
+    fn the_file_behind_standard_input_is_not_replaced() {
+        let dir = folder();
+        let points = written(&dir, "points.csv", TRACKS);
+        for name in ["-", "/dev/stdin"] {
+            let output = Command::new(env!("CARGO_BIN_EXE_zfinder"))
+                .args(["find", "-q", "--engine", "reference", "--detector", "atlas2010", name, "-o", &points])
+                .env("NO_COLOR", "1")
+                .stdin(fs::File::open(&points).expect("there"))
+                .output()
+                .expect("it starts");
+            failed(&output, 2, &["the output file is one of the inputs", &points]);
+            assert_eq!(fs::read_to_string(&points).expect("there"), TRACKS);
+        }
+    }
+
+    #[test]
     fn links_and_open_files_stay() {
         let dir = folder();
         let points = written(&dir, "points.csv", TRACKS);

@@ -290,3 +290,24 @@ fn the_help_knows_the_presets() {
         assert!(help.contains(word), "no `{word}` in:\n{help}");
     }
 }
+
+#[cfg(all(target_os = "linux", feature = "root"))]
+#[test]
+fn a_root_file_has_its_own_name_and_reproducible_bytes() {
+    let dir = folder();
+    for name in ["a.root", "a_name_that_is_longer_than_the_path_of_a_descriptor.root"] {
+        let path = at(dir.path(), name);
+        let write = || {
+            succeeded(simulate(&["-q", "--full-scan", "--rois", "3", "--format", "root", "-o", &path]));
+            fs::read(&path).expect("there")
+        };
+        let bytes = write();
+        assert!(bytes == write(), "{name}: two runs give the same bytes");
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains(name), "{name}");
+        for other in [".zfinder-", "/dev/fd/", "/proc/self/", &*dir.path().display().to_string()] {
+            assert!(!text.contains(other), "{name} holds {other}");
+        }
+        assert_eq!(read(vec![path.into()], Detector::atlas2010(), None).len(), 3);
+    }
+}

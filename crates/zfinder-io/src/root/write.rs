@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -45,11 +45,22 @@ impl RootSpacepoints {
     /// # Errors
     /// A file that cannot be created, and a system that gives no thread.
     pub fn create(path: &Path) -> Result<Self> {
+        Self::create_named(path, path)
+    }
+
+    /// Begins a file as [`RootSpacepoints::create`] does, which will have another path in the end.
+    /// On Linux the file holds the last part of this name, so that its bytes do not depend on the
+    /// temporary path.
+    ///
+    /// # Errors
+    /// As [`RootSpacepoints::create`].
+    pub fn create_named(path: &Path, name: &Path) -> Result<Self> {
         // Creating the file here gives the system's error instead of oxyroot's.
-        File::create(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+        let created = File::create(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+        let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let (to, entries) = sync_channel(WAITING);
         let file = path.to_owned();
-        let work = move || quietly(|| write(&file, entries)).unwrap_or_else(Err);
+        let work = move || quietly(|| write(&file, &created, &name, entries)).unwrap_or_else(Err);
         let thread = thread::Builder::new().name("zfinder root".into()).spawn(work).map_err(zfinder::Error::Thread)?;
         Ok(Self { path: path.to_owned(), to: Some(to), thread: Some(thread) })
     }
@@ -86,8 +97,10 @@ impl SpacepointWriter for RootSpacepoints {
     }
 }
 
-fn write(path: &Path, entries: Receiver<Entry>) -> Result<(), String> {
-    let mut file = RootFile::create(path).map_err(|error| error.to_string())?;
+fn write(path: &Path, created: &File, name: &str, entries: Receiver<Entry>) -> Result<(), String> {
+    let alias = Alias::new(created, name);
+    let opened = alias.as_ref().map_or(path, |alias| Path::new(&alias.path));
+    let mut file = RootFile::create(opened).map_err(|error| error.to_string())?;
     let mut tree = WriterTree::new("spacepoints");
     // For each entry, branches are called in order: the first receives the entry.
     let entry: Rc<RefCell<Option<Entry>>> = Rc::default();
@@ -115,7 +128,82 @@ fn write(path: &Path, entries: Receiver<Entry>) -> Result<(), String> {
     file.close().map_err(|error| error.to_string())?;
     // Dropping the writer writes the last bytes and hides errors, so the length is checked below.
     drop(file);
-    whole(path).unwrap_or_else(|error| Err(error.to_string()))
+    whole(path).unwrap_or_else(|error| Err(error.to_string()))?;
+    alias.map_or(Ok(()), |alias| alias.replace(path).map_err(|error| error.to_string()))
+}
+
+/// A path by which oxyroot opens the file, and the name of the same length that replaces it in the
+/// file: oxyroot writes the path into the file, and offers no other name.
+struct Alias {
+    path: String,
+    name: String,
+}
+
+impl Alias {
+    /// Returns the alias of an open file; None on systems without one, and for a name that is too
+    /// long.
+    fn new(file: &File, name: &str) -> Option<Self> {
+        /// The length of a path with a descriptor of four digits. Descriptors of all processes give
+        /// the same length.
+        const LEAST: usize = "/dev/fd/1234".len();
+        /// ROOT writes the length of a longer text in four more bytes.
+        const MOST: usize = 254;
+        let path = descriptor_path(file)?;
+        let mut name = name.to_owned();
+        while name.len() < path.len().max(LEAST) {
+            // The same file: ROOT's texts cannot be made longer in any other way.
+            name.insert_str(0, "./");
+        }
+        let path = "/".repeat(name.len() - path.len()) + &path;
+        (name.len() <= MOST).then_some(Self { path, name })
+    }
+
+    /// Replaces the path in the first record and in the keys of the file's own records.
+    fn replace(&self, file: &Path) -> io::Result<()> {
+        /// The header and the record of the file end before this byte.
+        const HEAD: u64 = 1024;
+        const CHUNK: usize = 1 << 20;
+        let with_length = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+        let wanted = with_length(&self.path);
+        let keys = ["TFile", "TDirectory"].map(|class| [with_length(class), wanted.clone()].concat());
+        let mut file = File::options().read(true).write(true).open(file)?;
+        let (mut at, mut bytes) = (0, Vec::new());
+        loop {
+            file.seek(SeekFrom::Start(at))?;
+            bytes.clear();
+            (&file).take(CHUNK as u64).read_to_end(&mut bytes)?;
+            for start in places_of(&bytes, &wanted) {
+                let place = at + start as u64;
+                if place < HEAD || keys.iter().any(|key| bytes[..start + wanted.len()].ends_with(key)) {
+                    file.seek(SeekFrom::Start(place + 1))?;
+                    file.write_all(self.name.as_bytes())?;
+                }
+            }
+            if bytes.len() < CHUNK {
+                return Ok(());
+            }
+            // A pattern across the end is in the next chunk.
+            at += (CHUNK - keys[1].len()) as u64;
+        }
+    }
+}
+
+/// Returns the places of a pattern.
+fn places_of<'a>(bytes: &'a [u8], pattern: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    bytes.windows(pattern.len()).enumerate().filter(move |(_, window)| *window == pattern).map(|(start, _)| start)
+}
+
+#[cfg(target_os = "linux")]
+fn descriptor_path(file: &File) -> Option<String> {
+    use std::os::fd::AsRawFd;
+    let path = format!("/dev/fd/{}", file.as_raw_fd());
+    Path::new(&path).exists().then_some(path)
+}
+
+/// Other systems open no second file by the path of a descriptor.
+#[cfg(not(target_os = "linux"))]
+fn descriptor_path(_: &File) -> Option<String> {
+    None
 }
 
 /// Returns whether the file has the length that its header states.
