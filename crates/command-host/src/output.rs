@@ -464,7 +464,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let parent = tempfile::tempdir().expect("a folder");
         let rights = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
-        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
+        let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("set");
         let path = parent.path().join("answers");
         // The umask of a test leaves no rights of others to write: 666 is kept all the same.
         for mode in [0o600, 0o640, 0o666, 0o444] {

@@ -169,6 +169,12 @@ fn events_of_acts_are_read() {
     assert!(said.contains("1 tracks, 9 hits") && said.contains("2 particles are left out"), "{said}");
     let fitted = std::fs::read_to_string(&table).expect("a table");
     assert!(fitted.lines().nth(1).is_some_and(|line| line.starts_with("7,1,")), "{fitted}");
+    // A file of the input is not replaced.
+    let hits = path(folder.path(), "event000000007-hits.csv");
+    let before = std::fs::read(&hits).expect("there");
+    let refused = run(&["run", events, "--field", "-2", "--engine", "cpu", "-o", &hits]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+    assert_eq!(std::fs::read(&hits).expect("there"), before);
     // Whole numbers as pandas writes them, in gzip with a name of plain text.
     let floats: String = rows.lines().map(|row| row.replacen(',', ".0,", 1) + "\n").collect();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -321,7 +327,6 @@ fn a_bench_needs_events_and_tracks() {
         &["scan", "--bsize", "0"],
         &["bench", "--events", "0"],
         &["bench", "--tracks", "0"],
-        &["run", "--bsize", "0"],
     ] {
         let done = run(&[arguments, &["--engine", "cpu"]].concat());
         let said = text(&done.stderr);

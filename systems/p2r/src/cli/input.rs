@@ -8,7 +8,7 @@ use command_host::{Failure, MessageOptions};
 use p2r::io::{EventOptions, Labels, Sample, read_events, read_sample};
 use p2r::{Batch, FIELD, MAX_LAYERS, Number};
 
-use super::options::{SimulationOptions, SpreadName, count, positive};
+use super::options::{SimulationOptions, SpreadName, positive};
 
 #[derive(Args)]
 pub(super) struct InputOptions {
@@ -38,7 +38,7 @@ pub(super) struct InputOptions {
     #[arg(long, default_value_t = 8192, value_name = "N", conflicts_with = "input", help_heading = "Input")]
     tracks: usize,
     /// Tracks in a group of the memory layout
-    #[arg(long, default_value_t = 32, value_name = "N", value_parser = count, help_heading = "Input")]
+    #[arg(long, default_value_t = 32, value_name = "N", help_heading = "Input")]
     bsize: usize,
     /// Distribution of simulated tracks
     #[arg(
@@ -61,8 +61,17 @@ pub(super) struct Input<T: Number> {
 }
 
 impl InputOptions {
-    pub(super) fn path(&self) -> Option<&std::path::Path> {
-        self.input.as_deref()
+    /// Returns the files that are read: the file of the input, or the files of events and surfaces
+    /// in its folder.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let is_read = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            ["event", "detector"].iter().any(|start| name.starts_with(start))
+        };
+        // Reading the folder will report its errors.
+        let in_folder = self.input.iter().filter_map(|path| path.read_dir().ok());
+        let in_folder = in_folder.flat_map(|entries| entries.flatten().map(|entry| entry.path())).filter(is_read);
+        self.input.iter().cloned().chain(in_folder).collect()
     }
 
     pub(super) fn read<T: Number>(&self, messages: MessageOptions) -> Result<Input<T>, Failure> {

@@ -86,7 +86,7 @@ impl Run {
     }
 
     fn run_in<T: Number>(&self, messages: MessageOptions) -> Result<(), Failure> {
-        check_distinct(self.input.path(), self.output.as_deref())?;
+        check_distinct(self.input.files().iter().map(PathBuf::as_path), self.output.as_deref())?;
         let format = self.output.as_deref().map(Format::of).transpose()?;
         let builder = self.engine.builder().mode(self.mode.into()).map(self.map.into()).chi2(true);
         let shape = self.workgroup_size;
