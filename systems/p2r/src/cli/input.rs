@@ -61,12 +61,11 @@ pub(super) struct Input<T: Number> {
 }
 
 impl InputOptions {
-    /// Returns the files that are read: the file of the input, or the files of events and surfaces
-    /// in its folder.
+    /// Returns the files that are read: the file of the input, or the files of events in its
+    /// folder.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let is_read = |path: &PathBuf| {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            ["event", "detector"].iter().any(|start| name.starts_with(start))
+            path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("event"))
         };
         // Reading the folder will report its errors.
         let in_folder = self.input.iter().filter_map(|path| path.read_dir().ok());
