@@ -167,8 +167,8 @@ fn compressed_files_and_standard_input_are_read() {
     for (bytes, told) in [
         (&whole[..whole.len() - 9], "beam.csv.gz: compressed data ends too early: the file is cut off"),
         (&[&whole[..], b"more"].concat(), "beam.csv.gz: other data follows the compressed data"),
-        (b"BZh91AY&SY", "beam.csv.gz: this is no CSV, but a bzip2 file: unpack it"),
-        (&gzip(&format!("{header}1.5,photon,0,0,0,1,0,0\n")), "beam.csv.gz:2: column `event_id`: `1.5` is no whole"),
+        (b"BZh91AY&SY", "beam.csv.gz: this is a bzip2 file: unpack it"),
+        (&gzip(&format!("{header}1.5,photon,0,0,0,1,0,0\n")), "beam.csv.gz:2: column `event_id`: `1.5` is not a whole"),
     ] {
         std::fs::write(path("beam.csv.gz"), bytes).expect("a file");
         let done = run(&[&common[..], &[&path("beam.csv.gz")]].concat());
