@@ -18,8 +18,7 @@ pub fn name(path: &Path) -> String {
     if path == Path::new(STANDARD_INPUT) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// Opens a file, or standard input for `-`. Unpacks gzip and zstd, whatever
-/// the name.
+/// Opens a file, or standard input for `-`. Unpacks gzip and zstd, whatever the name.
 ///
 /// # Errors
 /// If the file cannot be read, or if its first bytes are those of another compression or format,

@@ -35,7 +35,8 @@ pub fn unpack(mut bytes: impl BufRead + Send + 'static, known: &[&[u8]]) -> Resu
 }
 
 fn fill(bytes: &mut impl BufRead) -> io::Result<&[u8]> {
-    // The borrow of a result that is returned would last through the loop.
+    // The second call returns the same bytes. The borrow checker would extend a borrow that the
+    // loop returns over the whole loop.
     while let Err(error) = bytes.fill_buf() {
         if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);

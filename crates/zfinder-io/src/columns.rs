@@ -60,6 +60,17 @@ impl Chunk {
         }
     }
 
+    /// Adds a run, or joins it to the last one of the same RoI if a row is one spacepoint. A lost
+    /// row (`after_lost`) ends a run, so that it is known which runs are next to it.
+    pub(super) fn add_run(&mut self, run: RoiRun, whole_rois: bool, after_lost: bool) {
+        match self.runs.last_mut() {
+            Some(last) if !whole_rois && !after_lost && (last.event_id, last.roi_id) == (run.event_id, run.roi_id) => {
+                last.spacepoints += run.spacepoints;
+            }
+            _ => self.runs.push(run),
+        }
+    }
+
     /// Clears the chunk and keeps its memory.
     pub(super) fn clear(&mut self) {
         self.position.iter_mut().for_each(Vec::clear);

@@ -178,12 +178,8 @@ impl ParquetFile {
                     layers.iter().zip(&mut chunk.layers).try_for_each(|(column, to)| column.append(row, model, to))
                 });
             let spacepoints = if taken.is_ok() { model.values(row).len() } else { 1 };
-            // A lost row ends a run, so that it is known which runs are next to it.
-            if chunk.bad_rows.last().is_some_and(|bad| bad.run == chunk.runs.len()) {
-                chunk.runs.push(self.run(roi_id, spacepoints, row));
-            } else {
-                self.add_run(&mut chunk.runs, roi_id, spacepoints, row);
-            }
+            let after_lost = chunk.bad_rows.last().is_some_and(|bad| bad.run == chunk.runs.len());
+            chunk.add_run(self.run(roi_id, spacepoints, row), self.lists, after_lost);
             if let Err(refusal) = taken {
                 chunk.put_placeholder(at, layers.len());
                 chunk.bad_rows.push(BadRow { run: chunk.runs.len() - 1, at: Some(at), error: error(refusal) });

@@ -262,16 +262,16 @@ impl Chunks for NTupleFile {
         let names = self.layout.schema.position;
         let layer_names = self.layout.schema.layer_columns().to_vec();
         for (at, entry) in (self.next..end).enumerate() {
+            let names_of_ids = (self.layout.schema.event.as_deref(), self.layout.schema.roi);
             let ids = match (&events[at], &rois[at]) {
-                (Ok(event_id), Ok(roi_id)) => (*event_id, *roi_id),
-                (Err(reason), _) => {
-                    let name = self.layout.schema.event.clone();
-                    let error = self.fault(Some(entry), name.as_deref(), reason.clone());
-                    chunk.bad_rows.push(BadRow { run: chunk.runs.len(), at: None, error });
-                    continue;
-                }
-                (_, Err(reason)) => {
-                    let error = self.fault(Some(entry), self.layout.schema.roi, reason.clone());
+                (Ok(event_id), Ok(roi_id)) => Ok((*event_id, *roi_id)),
+                (Err(reason), _) => Err((names_of_ids.0, reason)),
+                (_, Err(reason)) => Err((names_of_ids.1, reason)),
+            };
+            let (event_id, roi_id) = match ids {
+                Ok(ids) => ids,
+                Err((name, reason)) => {
+                    let error = self.fault(Some(entry), name, reason.clone());
                     chunk.bad_rows.push(BadRow { run: chunk.runs.len(), at: None, error });
                     continue;
                 }
@@ -308,15 +308,8 @@ impl Chunks for NTupleFile {
             }
             let spacepoints = if wrong.is_none() { count } else { 1 };
             let after_lost = chunk.bad_rows.last().is_some_and(|bad| bad.run == chunk.runs.len());
-            match chunk.runs.last_mut() {
-                Some(run) if !self.layout.lists && !after_lost && (run.event_id, run.roi_id) == ids => {
-                    run.spacepoints += spacepoints;
-                }
-                _ => {
-                    let (event_id, roi_id) = ids;
-                    chunk.runs.push(RoiRun { event_id, roi_id, spacepoints, row: entry, follows_lost_row: false });
-                }
-            }
+            let run = RoiRun { event_id, roi_id, spacepoints, row: entry, follows_lost_row: false };
+            chunk.add_run(run, self.layout.lists, after_lost);
             if let Some((name, reason)) = wrong {
                 chunk.put_placeholder(begin, layers.len());
                 let error = self.fault(Some(entry), Some(name), reason);

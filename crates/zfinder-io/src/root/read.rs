@@ -242,14 +242,9 @@ impl<'a> Columns<'a> {
             let at = chunk.position[0].len();
             let appended = self.append(*entry, spacepoints, &position, &layers, chunk);
             let spacepoints = if appended.is_ok() { spacepoints } else { 1 };
-            // A lost entry ends a run, so that it is known which runs are next to it.
             let after_lost = faults.last().is_some_and(|fault| fault.run == chunk.runs.len());
-            match chunk.runs.last_mut() {
-                Some(run) if !self.lists && !after_lost && (run.event_id, run.roi_id) == (event_id, roi_id) => {
-                    run.spacepoints += spacepoints;
-                }
-                _ => chunk.runs.push(RoiRun { event_id, roi_id, spacepoints, row: *entry, follows_lost_row: false }),
-            }
+            let run = RoiRun { event_id, roi_id, spacepoints, row: *entry, follows_lost_row: false };
+            chunk.add_run(run, self.lists, after_lost);
             if let Err(fault) = appended {
                 chunk.put_placeholder(at, self.layers.len());
                 faults.push(EntryFault { run: chunk.runs.len() - 1, at: Some(at), fault });
