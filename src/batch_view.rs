@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::cancellation::{Cancellation, CancellationToken};
 use crate::columns::{Columns, Coordinate, check_offsets};
 use crate::error::{Error, Result};
 use crate::spacepoint::{Roi, RoiDescriptor, RoiView, SpacepointsView};
@@ -25,7 +26,10 @@ use crate::spacepoint::{Roi, RoiDescriptor, RoiView, SpacepointsView};
 /// # Ok::<(), zfinder::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct BatchView<'a>(Rois<'a>);
+pub struct BatchView<'a> {
+    rois: Rois<'a>,
+    pub(crate) cancellation: Cancellation<'a>,
+}
 
 #[derive(Clone, Copy, Debug)]
 enum Rois<'a> {
@@ -65,12 +69,27 @@ impl<'a> BatchView<'a> {
         offsets: &'a [usize],
         descriptors: &'a [RoiDescriptor],
     ) -> Self {
-        Self(Rois::Columns { spacepoints, offsets, descriptors })
+        Self::new_uncancelled(Rois::Columns { spacepoints, offsets, descriptors })
+    }
+
+    fn new_uncancelled(rois: Rois<'a>) -> Self {
+        Self { rois, cancellation: Cancellation::default() }
+    }
+
+    /// Returns the same batch, whose search ends with [`Error::Cancelled`] once the token is
+    /// cancelled. RoIs that were answered before are lost.
+    #[must_use]
+    pub fn cancelled_by(self, token: &'a CancellationToken) -> Self {
+        self.with_cancellation(Cancellation(Some(token)))
+    }
+
+    pub(crate) fn with_cancellation(self, cancellation: Cancellation<'a>) -> Self {
+        Self { cancellation, ..self }
     }
 
     /// Returns the number of RoIs.
     pub fn len(&self) -> usize {
-        match self.0 {
+        match self.rois {
             Rois::Columns { descriptors, .. } => descriptors.len(),
             Rois::One(_) => 1,
         }
@@ -83,7 +102,7 @@ impl<'a> BatchView<'a> {
 
     /// Returns the number of spacepoints of all RoIs together.
     pub fn count_spacepoints(&self) -> usize {
-        match self.0 {
+        match self.rois {
             Rois::Columns { offsets, .. } => offsets[self.len()] - offsets[0],
             Rois::One(roi) => roi.len(),
         }
@@ -94,7 +113,7 @@ impl<'a> BatchView<'a> {
     /// # Panics
     /// When `index >= len()`, as slices do.
     pub fn roi(&self, index: usize) -> RoiView<'a> {
-        match self.0 {
+        match self.rois {
             Rois::Columns { spacepoints, offsets, descriptors } => {
                 let range = offsets[index]..offsets[index + 1];
                 RoiView { descriptor: &descriptors[index], spacepoints: spacepoints.range(range) }
@@ -120,20 +139,24 @@ impl<'a> BatchView<'a> {
     /// ```
     #[must_use]
     pub fn rois(self, range: Range<usize>) -> Self {
-        match self.0 {
+        let rois = match self.rois {
             Rois::Columns { spacepoints, offsets, descriptors } => {
-                Self::of_batch(spacepoints, &offsets[range.start..=range.end], &descriptors[range])
+                let offsets = &offsets[range.start..=range.end];
+                Rois::Columns { spacepoints, offsets, descriptors: &descriptors[range] }
             }
-            Rois::One(roi) if [roi][range].is_empty() => Self::of_batch(SpacepointsView::Records(&[]), &[0], &[]),
-            Rois::One(_) => self,
-        }
+            Rois::One(roi) if [roi][range].is_empty() => {
+                Rois::Columns { spacepoints: SpacepointsView::Records(&[]), offsets: &[0], descriptors: &[] }
+            }
+            one @ Rois::One(_) => one,
+        };
+        Self { rois, ..self }
     }
 
     /// Divides the batch into at most so many parts, as [`RoiBatch::split`](crate::RoiBatch::split)
     /// does.
     #[cfg(feature = "gpu")]
     pub(crate) fn split(self, parts: usize) -> Vec<Self> {
-        match self.0 {
+        match self.rois {
             Rois::Columns { offsets, .. } => split(offsets, parts).into_iter().map(|range| self.rois(range)).collect(),
             Rois::One(_) => vec![self],
         }
@@ -141,13 +164,13 @@ impl<'a> BatchView<'a> {
 
     /// Returns whether coordinates are f32.
     pub(crate) fn is_f32(&self) -> bool {
-        matches!(self.0, Rois::Columns { spacepoints: SpacepointsView::Single(..), .. })
+        matches!(self.rois, Rois::Columns { spacepoints: SpacepointsView::Single(..), .. })
     }
 }
 
 impl<'a> From<&'a Roi> for BatchView<'a> {
     fn from(roi: &'a Roi) -> Self {
-        Self(Rois::One(roi.into()))
+        Self::new_uncancelled(Rois::One(roi.into()))
     }
 }
 

@@ -63,6 +63,8 @@ pub enum Error {
         /// The panic's message.
         message: String,
     },
+    /// A [`CancellationToken`](crate::CancellationToken) ended the search.
+    Cancelled,
     /// The system gives no thread for a [`Stream`](crate::Stream) or for the CPU engine.
     Thread(std::io::Error),
     /// The GPU, its driver or a shader.
@@ -84,6 +86,7 @@ impl fmt::Display for Error {
             Self::Object { key, value, reason } => write!(f, "`{key}` of an object: {value} {reason}"),
             Self::Columns { reason } => write!(f, "columns of spacepoints: {reason}"),
             Self::Panicked { message } => write!(f, "the engine panicked: {message}"),
+            Self::Cancelled => f.write_str("the search was cancelled"),
             Self::Thread(source) => write!(f, "no thread for a stream: {source}"),
             #[cfg(feature = "gpu")]
             Self::Gpu(error) => error.fmt(f),

@@ -73,7 +73,8 @@
 //! - `engine`: the stages. Read `plan` (decisions of the host), `twin` (plain code, line by line as
 //!   the shaders), then `cpu`, `gpu` and `reference`.
 //! - `input_check`: units and layers of the first spacepoints.
-//! - `finder`, `stream`: [`ZFinder`] answers batches, [`Stream`] keeps several in flight.
+//! - `finder`, `stream`, `cancellation`: [`ZFinder`] answers batches, [`Stream`] keeps several in
+//!   flight, [`CancellationToken`] ends searches.
 //! - [`gpu`]: adapters and the types of wgpu.
 //! - [`thesis`]: the design of 2010, to compare with.
 //! - `internals`: parts for benchmarks and studies, with the feature `internals`.
@@ -102,6 +103,7 @@ extern crate self as zfinder;
 
 mod azimuth;
 mod batch_view;
+mod cancellation;
 pub mod columns;
 pub mod config;
 pub mod detector;
@@ -125,6 +127,7 @@ mod vertex;
 mod z_bins;
 
 pub use batch_view::BatchView;
+pub use cancellation::CancellationToken;
 pub use columns::Columns;
 pub use config::{Config, Preset};
 pub use detector::Detector;

@@ -1,8 +1,11 @@
 //! An open finder.
 
 use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
@@ -12,7 +15,7 @@ use zfinder::columns::Coordinate;
 use zfinder::gpu::AdapterChoice;
 use zfinder::region::Region;
 use zfinder::thesis::Accumulate;
-use zfinder::{BatchView, Columns, Engine, Results, RoiBatch, RoiDescriptor, ZFinder};
+use zfinder::{BatchView, CancellationToken, Columns, Engine, Results, RoiBatch, RoiDescriptor, ZFinder};
 use zfinder_study::inspect::Inspect;
 
 use crate::columns::{Coordinates, LayerColumn, descriptors, offsets, slices};
@@ -30,10 +33,16 @@ const FIRST_PART_REFERENCE: usize = 1 << 12;
 /// Largest ratio of the costs of a part and the part before.
 const GROWTH: usize = 16;
 
-/// Ends searches of other threads, between two parts of their batches.
+/// Cost of a part, in spacepoints, from which signals are checked during its search. The thread for
+/// it is started in a small fraction of the time of the search.
+const WATCHED: usize = 1 << 15;
+/// Time between two checks.
+const CHECK: Duration = Duration::from_millis(50);
+
+/// Ends searches of other threads.
 #[pyclass(frozen, module = "pyzfinder._pyzfinder")]
 #[derive(Default)]
-pub(crate) struct Cancel(AtomicBool);
+pub(crate) struct Cancel(CancellationToken);
 
 #[pymethods]
 impl Cancel {
@@ -44,7 +53,7 @@ impl Cancel {
 
     /// Cancels the searches that have this object.
     fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.cancel();
     }
 }
 
@@ -193,16 +202,19 @@ impl Core {
         worker: Option<usize>,
     ) -> PyResult<Results> {
         let (mut results, mut found, mut first) = (Results::new(), Results::new(), 0);
+        let token = cancel.map_or_else(CancellationToken::default, |cancel| cancel.0.clone());
         while first < batch.len() {
             let budget = self.part_cost.load(Ordering::Relaxed);
             let (end, cost) = end_of_part(batch, first, budget);
-            let rois = batch.rois(first..end);
+            let rois = batch.rois(first..end).cancelled_by(&token);
             let start = Instant::now();
-            let searched = detached(py, || match worker {
-                Some(worker) => self.finder.find_batch_by_worker(worker, rois, &mut found),
-                None => self.finder.find_batch_into(rois, &mut found),
-            });
-            searched?.map_err(IntoException::into_exception)?;
+            let found_in = &mut found;
+            let search = || match worker {
+                Some(worker) => self.finder.find_batch_by_worker(worker, rois, found_in),
+                None => self.finder.find_batch_into(rois, found_in),
+            };
+            let searched = if cost < WATCHED { detached(py, search)? } else { watched(py, &token, search)? };
+            searched.map_err(IntoException::into_exception)?;
             // A much smaller part tells little about a whole one.
             if cost >= budget / 2 {
                 let growth = PART.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-9);
@@ -217,12 +229,37 @@ impl Core {
             }
             first = end;
             py.check_signals()?;
-            if cancel.is_some_and(|cancel| cancel.0.load(Ordering::Relaxed)) {
-                return Err(engine_error("the search was cancelled"));
-            }
         }
         Ok(results)
     }
+}
+
+/// Searches on another thread without the GIL. If a signal raises an exception meanwhile, cancels the
+/// search and returns the exception.
+fn watched<T: Send>(py: Python<'_>, token: &CancellationToken, search: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let watch = || {
+        thread::scope(|scope| {
+            let (sender, receiver) = mpsc::channel();
+            let search = scope.spawn(move || {
+                let searched = search();
+                // The receiver lives longer.
+                let _ = sender.send(());
+                searched
+            });
+            let mut raised = Ok(());
+            while receiver.recv_timeout(CHECK) == Err(RecvTimeoutError::Timeout) {
+                if raised.is_ok() {
+                    raised = Python::attach(|py| py.check_signals());
+                    if raised.is_err() {
+                        token.cancel();
+                    }
+                }
+            }
+            let searched = search.join().unwrap_or_else(|panic| resume_unwind(panic));
+            raised.map(|()| searched)
+        })
+    };
+    detached(py, watch)?
 }
 
 /// Returns the end of the part that begins at an RoI, and the part's cost. A part is at least one

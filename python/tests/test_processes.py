@@ -106,6 +106,11 @@ import pyzfinder
 sample = pyzfinder.simulate("highlum", rois=4).spacepoints
 array = sample.to_awkward()[np.arange(4000) % 4]
 finder = pyzfinder.Finder("hard-scatter", "atlas2010", "reference").open()
+# One RoI that takes minutes.
+config = pyzfinder.Config("hard-scatter", max_pairs=1e18, max_triplets=1e18)
+crowded = pyzfinder.Finder(config, "atlas2010", "cpu").open()
+layer = (np.arange(300_000) % 4).astype(np.uint8)
+z = np.linspace(-100.0, 100.0, 300_000)
 print("ready", flush=True)
 try:
     {call}
@@ -120,6 +125,7 @@ except KeyboardInterrupt:
     [
         "finder.find(array)",
         "list(finder.stream([sample] * 100, 2))",
+        "crowded.find(rho=32 + 3 * layer, phi=0.1 + 0 * z, z=z, layer=layer)",
     ],
 )
 def test_a_long_call_is_interrupted(call):

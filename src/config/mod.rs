@@ -164,6 +164,8 @@ impl Config {
             min_significance: self.min_significance,
             percentile: self.percentile,
             extrapolation: self.extrapolation,
+            max_pairs: self.max_pairs,
+            max_triplets: self.max_triplets,
             ..preset
         })
     }

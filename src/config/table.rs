@@ -276,6 +276,16 @@ keys! {
         /// An RoI with more than 2^25 bins in all of them is too much
         /// ([`Status::CapacityExceeded`](crate::Status::CapacityExceeded)).
         histogram_per_slice: bool = false, Flag; Histogram
+        /// Most pairs of an RoI: spacepoints of different layers in slices within reach.
+        ///
+        /// An RoI with more is not searched
+        /// ([`Status::CapacityExceeded`](crate::Status::CapacityExceeded)).
+        max_pairs: f64 = 4e9, Real { low: 1.0, high: 1e18 }; Histogram
+        /// Most triplets of an RoI: its pairs, with each third spacepoint within reach.
+        ///
+        /// Counted only if third spacepoints confirm pairs. An RoI with more is not searched
+        /// ([`Status::CapacityExceeded`](crate::Status::CapacityExceeded)).
+        max_triplets: f64 = 1e11, Real { low: 1.0, high: 1e18 }; Histogram
         /// Distance within which a peak is mixed into a vertex that was found before.
         vertex_separation_bins: f64 = 0.0, Real { low: 0.0, high: Config::MAX_BINS as f64 }, in "bins"; Histogram
         /// Distance, as a fraction of its |z|, within which a peak is mixed into an earlier vertex.

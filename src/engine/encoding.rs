@@ -370,13 +370,7 @@ impl Search {
             return bad;
         }
         let inv = self.config.slices_per_rad();
-        let placing = SlicePlacement {
-            phi_min: plan.phi_min,
-            width: plan.width,
-            slices_per_rad: inv,
-            slices: plan.slices,
-            layers: self.layer_mask,
-        };
+        let placing = self.placement(plan);
         // Blocks can be taken as they are.
         let plain = self.config.is_beam_at_origin();
         let mut kept = 0;

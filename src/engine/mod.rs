@@ -1,5 +1,6 @@
 //! The engines. Each is the same four stages; only the finder knows which one runs.
 
+pub(crate) mod candidates;
 pub(crate) mod cpu;
 pub(crate) mod encoding;
 #[cfg(feature = "gpu")]

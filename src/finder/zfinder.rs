@@ -13,7 +13,7 @@ use crate::input_check::{self, InputCheck};
 use crate::options::DeviceTimes;
 use crate::results::{Reproducibility, Results, Status};
 use crate::roi_batch::RoiBatch;
-use crate::spacepoint::Roi;
+use crate::spacepoint::{Roi, RoiView};
 use crate::stream::{Stream, StreamOptions};
 use crate::thesis::Accumulate;
 
@@ -28,8 +28,7 @@ pub struct ZFinder {
 
 /// State that clones and streams share.
 struct Core {
-    config: Config,
-    detector: Detector,
+    search: Search,
     accumulate: Accumulate,
     engine: RunningEngine,
     /// Searches RoIs without a peak again.
@@ -52,19 +51,18 @@ impl ZFinder {
         engine: RunningEngine,
         fallback: Option<RunningEngine>,
     ) -> Self {
-        let Search { config, detector, .. } = search;
         let (idle, input_check) = (Mutex::default(), InputCheck::default());
-        Self { core: Arc::new(Core { config, detector, accumulate, engine, fallback, idle, input_check }) }
+        Self { core: Arc::new(Core { search, accumulate, engine, fallback, idle, input_check }) }
     }
 
     /// The configuration that it was built with.
     pub fn config(&self) -> &Config {
-        &self.core.config
+        &self.core.search.config
     }
 
     /// The detector that it was built with.
     pub fn detector(&self) -> &Detector {
-        &self.core.detector
+        &self.core.search.detector
     }
 
     /// Which runs have the same bits as this finder's.
@@ -97,7 +95,31 @@ impl ZFinder {
     /// # Errors
     /// [`Error::Columns`](crate::Error::Columns) if azimuths are likely in degrees.
     pub fn check_input<'a>(&self, batch: impl Into<BatchView<'a>>, most: usize) -> Result<Option<String>> {
-        input_check::check(batch.into(), &self.core.detector, most)
+        input_check::check(batch.into(), self.detector(), most)
+    }
+
+    /// Returns an upper bound of the pairs and triplets of a batch together, a measure of its work:
+    /// [`Config::max_pairs`], [`Config::max_triplets`]. It takes a small part of the time of the
+    /// search.
+    ///
+    /// # Errors
+    /// An RoI whose z range makes no histogram.
+    ///
+    /// ```
+    /// use zfinder::{Detector, Engine, Roi, Spacepoint, ZFinder};
+    /// let finder = ZFinder::builder(Detector::generic()).engine(Engine::Cpu).build()?;
+    /// // As many spacepoints, at one azimuth and all around the beam.
+    /// let at = |phi| Spacepoint { rho: 32.0, phi, z: 0.0, layer: 0 };
+    /// let crowd = Roi { spacepoints: vec![at(0.1); 5000], ..Roi::default() };
+    /// let around = (0..5000).map(|i| at(f64::from(i) * 0.00125));
+    /// let spread = Roi { spacepoints: around.collect(), ..Roi::default() };
+    /// assert!(finder.bound_candidates(&crowd)? > 100.0 * finder.bound_candidates(&spread)?);
+    /// # Ok::<(), zfinder::Error>(())
+    /// ```
+    pub fn bound_candidates<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<f64> {
+        let search = &self.core.search;
+        let bound = |roi: RoiView<'_>| search.plan(roi).map(|plan| search.bound_candidates(&plan, roi));
+        batch.into().iter().map(bound).sum()
     }
 
     /// Which engine runs, and on which adapters; for people.
@@ -214,7 +236,8 @@ impl ZFinder {
         core.check_batch(batch)?;
         core.engine.find_batch_async(batch, &mut results).await?;
         if let Some((fallback, mut second)) = core.second_search(batch, &results) {
-            fallback.find_batch_async((&second.batch).into(), &mut second.results).await?;
+            let again = BatchView::from(&second.batch).with_cancellation(batch.cancellation);
+            fallback.find_batch_async(again, &mut second.results).await?;
             core.replace(&mut results, second);
         }
         Ok(results)
@@ -257,7 +280,7 @@ impl ZFinder {
 impl Core {
     /// Checks units and layers, if the batch is the first one.
     fn check_batch(&self, batch: BatchView<'_>) -> Result<()> {
-        self.input_check.look_at(batch, &self.detector)
+        self.input_check.look_at(batch, &self.search.detector)
     }
 
     fn find_batch_by_worker(&self, worker: usize, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
@@ -275,7 +298,8 @@ impl Core {
         results.clear();
         find(&self.engine, batch, results)?;
         if let Some((fallback, mut second)) = self.second_search(batch, results) {
-            find(fallback, (&second.batch).into(), &mut second.results)?;
+            let again = BatchView::from(&second.batch).with_cancellation(batch.cancellation);
+            find(fallback, again, &mut second.results)?;
             self.replace(results, second);
         }
         Ok(())

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr)] // skipped cases are reported
 
 mod adversarial;
+mod cancellation;
 mod concurrency;
 mod configuration_page;
 mod conformance;

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use crate::cancellation::Cancellation;
 use crate::config::{Config, Extrapolation, PairWeight};
 use crate::engine::cpu::lanes::{Column, ENTRY_SHIFT, Lanes, MOST_LANES, ROOM, avx512, column, pack_places};
 use crate::engine::cpu::pairs::{FindZCall, OuterPairs, PairBuffer, Partners, bends_at_most};
@@ -60,16 +61,18 @@ pub(crate) fn takes_zones(config: &Config, spacepoints: usize) -> bool {
 
 const WORTH_ZONES: usize = 4096;
 
-/// Fills `to.histogram` with the pairs whose outer spacepoint lies in `slices`.
+/// Fills `to.histogram` with the pairs whose outer spacepoint lies in `slices`. If the search is
+/// cancelled, some pairs are missing.
 pub(crate) fn find_z<R: Lanes>(
     search: &Search,
     plan: &RoiPlan,
     accumulate: Accumulate,
     sliced: &SlicedSpacepoints<R>,
     slices: Range<u32>,
+    cancellation: Cancellation<'_>,
     to: &mut FindZBuffers<R>,
 ) {
-    Arch::new().dispatch(FindZByMachine { search, plan, accumulate, sliced, slices, to });
+    Arch::new().dispatch(FindZByMachine { search, plan, accumulate, sliced, slices, cancellation, to });
 }
 
 /// [`find_z`] for the vectors of a given machine.
@@ -79,6 +82,7 @@ pub(crate) struct FindZByMachine<'a, R: Lanes> {
     pub(crate) accumulate: Accumulate,
     pub(crate) sliced: &'a SlicedSpacepoints<R>,
     pub(crate) slices: Range<u32>,
+    pub(crate) cancellation: Cancellation<'a>,
     pub(crate) to: &'a mut FindZBuffers<R>,
 }
 
@@ -87,7 +91,7 @@ impl<R: Lanes> WithSimd for FindZByMachine<'_, R> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { search, plan, accumulate, sliced, slices, to } = self;
+        let Self { search, plan, accumulate, sliced, slices, cancellation, to } = self;
         let config = &search.config;
         let by_pt = config.pair_weight == PairWeight::Pt;
         let weighted = by_pt || config.pair_weight == PairWeight::Count;
@@ -109,6 +113,7 @@ impl<R: Lanes> WithSimd for FindZByMachine<'_, R> {
             lane_numbers,
             few_steps,
             in_steps,
+            cancellation,
         };
         let plain = config.pair_weight == PairWeight::One && plan.histograms == 1 && in_steps;
         let accurate = config.extrapolation == Extrapolation::Accurate;
@@ -192,7 +197,7 @@ impl<R: Lanes> FindZCall<'_, R> {
                     true => self.pairs_by_pt::<S, ACCURATE>(simd, of_zone(zone), to),
                     false => self.pairs_of_layer::<S, PLAIN, ACCURATE>(simd, of_zone(zone), to),
                 }
-                if to.histogram.overflows() {
+                if to.histogram.overflows() || self.cancellation.is_requested() {
                     return;
                 }
             }
@@ -231,6 +236,9 @@ impl<R: Lanes> FindZCall<'_, R> {
                         pairs.make::<S, ACCURATE>(simd, &columns, *b, count, z_ends, self.plan.ring);
                         simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
                         count = 0;
+                        if self.cancellation.is_requested() {
+                            return;
+                        }
                     }
                     let stretch = start..end.min(start + PIECE);
                     start = stretch.end;
@@ -241,7 +249,7 @@ impl<R: Lanes> FindZCall<'_, R> {
             }
             pairs.make::<S, ACCURATE>(simd, &columns, *b, count, z_ends, self.plan.ring);
             simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
-            if histogram.overflows() {
+            if histogram.overflows() || self.cancellation.is_requested() {
                 return;
             }
         }
@@ -288,9 +296,12 @@ impl<R: Lanes> FindZCall<'_, R> {
                 self.add_pairs::<S, ACCURATE>(simd, &partners, &columns, &stretch, b, pairs);
                 if pairs.is_full() {
                     simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
+                    if self.cancellation.is_requested() {
+                        return;
+                    }
                 }
             }
-            if histogram.overflows() {
+            if histogram.overflows() || next % 64 == 0 && self.cancellation.is_requested() {
                 return;
             }
         }

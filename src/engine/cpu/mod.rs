@@ -36,6 +36,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::batch_view::BatchView;
+use crate::cancellation::Cancellation;
 use crate::config::{PairWeight, Tracklets};
 use crate::engine::cpu::find_peaks::PeakBuffers;
 use crate::engine::cpu::find_z::FindZBuffers;
@@ -195,7 +196,8 @@ impl CpuEngine {
             if self.has_idle_threads() && i + 1 < batch.len() {
                 return self.find_in_pieces(batch.rois(i..batch.len()), results);
             }
-            self.find(roi, self.share(), results)?;
+            batch.cancellation.check()?;
+            self.find(roi, self.share(), batch.cancellation, results)?;
         }
         Ok(())
     }
@@ -215,7 +217,10 @@ impl CpuEngine {
             pieces[..count].par_iter_mut().with_max_len(1).enumerate().try_for_each(|(number, piece)| {
                 piece.clear();
                 let rois = batch.rois(number * each..((number + 1) * each).min(batch.len()));
-                rois.iter().try_for_each(|roi| self.find(roi, helpers, piece))
+                rois.iter().try_for_each(|roi| {
+                    batch.cancellation.check()?;
+                    self.find(roi, helpers, batch.cancellation, piece)
+                })
             })
         };
         let found = self.in_pool(find);
@@ -237,13 +242,19 @@ impl CpuEngine {
         }
     }
 
-    fn find(&self, roi: RoiView<'_>, helpers: usize, results: &mut Results) -> Result<()> {
+    fn find(
+        &self,
+        roi: RoiView<'_>,
+        helpers: usize,
+        cancellation: Cancellation<'_>,
+        results: &mut Results,
+    ) -> Result<()> {
         match &self.memory {
             WorkspacesByPrecision::Single(idle) => {
-                idle.with(|workspace| self.find_in(roi, helpers, workspace, results))
+                idle.with(|workspace| self.find_in(roi, helpers, cancellation, workspace, results))
             }
             WorkspacesByPrecision::Double(idle) => {
-                idle.with(|workspace| self.find_in(roi, helpers, workspace, results))
+                idle.with(|workspace| self.find_in(roi, helpers, cancellation, workspace, results))
             }
         }
     }
@@ -252,6 +263,7 @@ impl CpuEngine {
         &self,
         roi: RoiView<'_>,
         helpers: usize,
+        cancellation: Cancellation<'_>,
         workspace: &mut Workspace<R>,
         results: &mut Results,
     ) -> Result<()> {
@@ -265,14 +277,18 @@ impl CpuEngine {
         let mut builder = VertexBuilder::new(&self.search, &plan, self.accumulate, &mut vertices);
         let helpers = helpers.min(packed.kept / self.spacepoints_a_helper()).max(1);
         let too_many = match helpers {
-            1 => self.search_roi(&plan, 1, workspace, |peak| builder.take(peak)),
-            _ => self.in_pool(|| self.search_roi(&plan, helpers, workspace, |peak| builder.take(peak))),
+            1 => self.search_roi(&plan, 1, cancellation, workspace, |peak| builder.take(peak)),
+            _ => self.in_pool(|| self.search_roi(&plan, helpers, cancellation, workspace, |peak| builder.take(peak))),
         };
+        cancellation.check()?;
         builder.finish();
         let too_many = match &self.tracklets {
-            Some(tracklets) if !too_many => self.find_tracklets(tracklets, &plan, roi, None, workspace, &mut vertices),
+            Some(tracklets) if !too_many => {
+                self.find_tracklets(tracklets, &plan, roi, None, cancellation, workspace, &mut vertices)
+            }
             _ => too_many,
         };
+        cancellation.check()?;
         plan.report(packed, &vertices, too_many, results);
         if self.tracklets.is_some() && !packed.bad && !too_many {
             results.push_tracklets(workspace.answer.tracklets.iter().copied());
@@ -294,8 +310,10 @@ impl CpuEngine {
         let first = found.len() - batch.len();
         results.append(&found, 0..first);
         let add = |rois: Range<usize>, piece: &mut Results| {
-            rois.into_iter()
-                .try_for_each(|roi| self.add_tracklets_to(batch.roi(roi), found.roi(first + roi), None, piece))
+            rois.into_iter().try_for_each(|roi| {
+                let (view, found) = (batch.roi(roi), found.roi(first + roi));
+                self.add_tracklets_to(view, found, None, batch.cancellation, piece)
+            })
         };
         if !self.has_idle_threads() || batch.len() == 1 {
             return add(0..batch.len(), results);
@@ -321,14 +339,16 @@ impl CpuEngine {
         roi: RoiView<'_>,
         found: RoiResult<'_>,
         chains: Option<&[TrackletHits]>,
+        cancellation: Cancellation<'_>,
         results: &mut Results,
     ) -> Result<()> {
+        cancellation.check()?;
         match &self.memory {
             WorkspacesByPrecision::Single(idle) => {
-                idle.with(|workspace| self.add_tracklets_in(roi, found, chains, workspace, results))
+                idle.with(|workspace| self.add_tracklets_in(roi, found, chains, cancellation, workspace, results))
             }
             WorkspacesByPrecision::Double(idle) => {
-                idle.with(|workspace| self.add_tracklets_in(roi, found, chains, workspace, results))
+                idle.with(|workspace| self.add_tracklets_in(roi, found, chains, cancellation, workspace, results))
             }
         }
     }
@@ -366,6 +386,7 @@ impl CpuEngine {
         roi: RoiView<'_>,
         found: RoiResult<'_>,
         chains: Option<&[TrackletHits]>,
+        cancellation: Cancellation<'_>,
         workspace: &mut Workspace<R>,
         results: &mut Results,
     ) -> Result<()> {
@@ -376,7 +397,8 @@ impl CpuEngine {
         workspace.answer.clear();
         if let (Some(tracklets), Status::Ok | Status::NoPeak) = (&self.tracklets, summary.status) {
             let plan = self.search.plan(roi)?;
-            let too_many = self.find_tracklets(tracklets, &plan, roi, chains, workspace, &mut vertices);
+            let too_many = self.find_tracklets(tracklets, &plan, roi, chains, cancellation, workspace, &mut vertices);
+            cancellation.check()?;
             summary.status = match vertices.is_empty() {
                 _ if too_many => Status::CapacityExceeded,
                 true => Status::NoPeak,
@@ -403,13 +425,14 @@ impl CpuEngine {
     }
 
     /// Finds tracklets, or takes those of these chains, and with them all vertices, or x, y and z
-    /// of the vertices of peaks. Returns whether there are too many.
+    /// of the vertices of peaks. Returns whether there are too many, or the search is cancelled.
     fn find_tracklets<R: Lanes>(
         &self,
         tracklets: &TrackletSearch,
         plan: &RoiPlan,
         roi: RoiView<'_>,
         chains: Option<&[TrackletHits]>,
+        cancellation: Cancellation<'_>,
         workspace: &mut Workspace<R>,
         vertices: &mut Vec<Vertex>,
     ) -> bool {
@@ -421,7 +444,7 @@ impl CpuEngine {
         match chains {
             Some(chains) => buffers.fit_chains(&hits, chains, z_ranges.hull()),
             None => {
-                if buffers.find(&hits, &z_ranges) {
+                if buffers.find(&hits, &z_ranges, cancellation) {
                     return true;
                 }
             }
@@ -461,11 +484,12 @@ impl CpuEngine {
 
     /// Runs the four stages on one RoI, with threads that share the outer spacepoints, and calls
     /// `take_peak` with peaks while it wants more. Returns whether counts overflowed, in which case
-    /// no peak is valid.
+    /// no peak is valid. Neither is one if the search is cancelled.
     fn search_roi<R: Lanes>(
         &self,
         plan: &RoiPlan,
         helpers: usize,
+        cancellation: Cancellation<'_>,
         workspace: &mut Workspace<R>,
         take_peak: impl FnMut(&Peak) -> bool,
     ) -> bool {
@@ -481,7 +505,7 @@ impl CpuEngine {
         let find_z = |(part, to): (usize, &mut FindZBuffers<R>)| {
             let first = (part as u32 * each).min(plan.slices);
             let slices = first..(first + each).min(plan.slices);
-            find_z::find_z(&self.search, plan, self.accumulate, sliced, slices, to);
+            find_z::find_z(&self.search, plan, self.accumulate, sliced, slices, cancellation, to);
         };
         step!(
             "find_z",

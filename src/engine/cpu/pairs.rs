@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use pulp::Simd;
 
+use crate::cancellation::Cancellation;
 use crate::config::PairWeight;
 use crate::engine::cpu::lanes::{Column, Lanes, MOST_LANES, ROOM, column};
 use crate::engine::cpu::slice_index::IndexColumns;
@@ -28,6 +29,7 @@ pub(crate) struct FindZCall<'a, R: Lanes> {
     pub(crate) few_steps: bool,
     /// Entries wait as steps, not as z: there are few steps, and z itself is not summed.
     pub(crate) in_steps: bool,
+    pub(crate) cancellation: Cancellation<'a>,
 }
 
 impl<R: Lanes> FindZCall<'_, R> {

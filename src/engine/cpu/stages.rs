@@ -1,5 +1,6 @@
 //! The stages one by one, for `cargo bench` and for pictures of histograms; no part of the API.
 
+use crate::cancellation::Cancellation;
 use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::cpu::find_z::{FindZBuffers, find_z, takes_zones};
@@ -63,7 +64,7 @@ impl Stages {
         let Workspace { sliced, parts, .. } = &mut self.workspace;
         parts.resize_with(1, FindZBuffers::default);
         let slices = 0..self.plan.slices;
-        find_z(&self.search, &self.plan, Accumulate::Fixed, sliced, slices, &mut parts[0]);
+        find_z(&self.search, &self.plan, Accumulate::Fixed, sliced, slices, Cancellation::default(), &mut parts[0]);
     }
 
     /// The third stage.

@@ -260,6 +260,7 @@ impl<R: Real> TypedEngine<R> {
         let mut in_flight = VecDeque::new();
         let mut parts = parts.into_iter();
         while let Some(rois) = parts.next() {
+            planned.batch.cancellation.check()?;
             loop {
                 if in_flight.len() < IN_FLIGHT {
                     match self.submit(planned, &rois, !in_flight.is_empty()).await? {
@@ -302,6 +303,7 @@ impl<R: Real> TypedEngine<R> {
             let (mut own, mut unsearched) = (Answers::default(), UnsearchedParts::default());
             loop {
                 let Some(rois) = parts().next() else { return Ok((own, unsearched)) };
+                planned.batch.cancellation.check()?;
                 // The futures never yield: they block where they wait.
                 match block_on(self.submit(planned, &rois, false))? {
                     Submitted::InFlight(part) => block_on(self.collect(planned, Some(part), &mut own))?,

@@ -168,9 +168,12 @@ impl Job<'_> {
                     let (view, found) = (self.batch.roi(roi), self.found.roi(self.first + roi));
                     let chains = chains.map(|chains| chains.sorted());
                     rois.push(roi);
-                    self.host.add_tracklets_to(view, found, chains.as_deref(), answers)?;
+                    self.host.add_tracklets_to(view, found, chains.as_deref(), self.batch.cancellation, answers)?;
                 }
-                Step::Pack(part, engine, has_others) => self.pack(part, engine, has_others)?,
+                Step::Pack(part, engine, has_others) => {
+                    self.batch.cancellation.check()?;
+                    self.pack(part, engine, has_others)?;
+                }
                 Step::Collect(engine, rois, in_flight) => self.collect(engine, rois, *in_flight)?,
             }
         }

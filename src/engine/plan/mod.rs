@@ -181,6 +181,17 @@ impl Search {
         usable(rho, phi, z).then(|| (rho, y.atan2(x)))
     }
 
+    /// How spacepoints are placed in the window of an RoI.
+    pub(super) fn placement(&self, plan: &RoiPlan) -> SlicePlacement {
+        SlicePlacement {
+            phi_min: plan.phi_min,
+            width: plan.width,
+            slices_per_rad: self.config.slices_per_rad(),
+            slices: plan.slices,
+            layers: self.layer_mask,
+        }
+    }
+
     /// Plans an RoI.
     ///
     /// # Errors
@@ -219,7 +230,7 @@ impl Search {
         // The circle over a slice that divides it must not round up to one slice more.
         let slices = (width * self.config.slices_per_rad() - 1e-9).ceil().max(1.0) as u32;
         let histograms = self.config.histograms(slices);
-        Ok(RoiPlan {
+        let plan = RoiPlan {
             descriptor: *roi.descriptor,
             bins,
             slices,
@@ -230,8 +241,10 @@ impl Search {
             phi_min,
             width,
             spacepoints: roi.len(),
+            has_too_many_candidates: false,
             bad,
-        })
+        };
+        Ok(RoiPlan { has_too_many_candidates: self.has_too_many_candidates(&plan, roi), ..plan })
     }
 }
 
@@ -405,6 +418,8 @@ pub(crate) struct RoiPlan {
     pub(super) width: f64,
     /// Spacepoints, inside the window or not.
     pub(crate) spacepoints: usize,
+    /// The RoI has more candidates than the configuration allows.
+    has_too_many_candidates: bool,
     /// The search for the window met an invalid spacepoint.
     pub(super) bad: bool,
 }
@@ -466,9 +481,11 @@ impl RoiPlan {
         }
     }
 
-    /// Whether the histograms exceed [`Config::MOST_BINS_OF_ALL`].
+    /// Whether the histograms exceed [`Config::MOST_BINS_OF_ALL`], or candidates
+    /// exceed `max_pairs` or `max_triplets`.
     pub(crate) fn is_too_much(&self) -> bool {
-        u64::from(self.histograms) * u64::from(self.bins.bins) > Config::MOST_BINS_OF_ALL
+        self.has_too_many_candidates
+            || u64::from(self.histograms) * u64::from(self.bins.bins) > Config::MOST_BINS_OF_ALL
     }
 
     /// The words of the RoI's record that do not depend on where its data lie in a batch.

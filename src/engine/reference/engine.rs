@@ -3,6 +3,7 @@
 use super::histograms::Histograms;
 use super::tracklets::ReferenceTracklets;
 use crate::batch_view::BatchView;
+use crate::cancellation::Cancellation;
 use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::tracklets::answer::TrackletAnswer;
@@ -70,8 +71,10 @@ impl ReferenceEngine {
     /// # Errors
     /// An RoI whose z range makes no histogram.
     pub fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>, results: &mut Results) -> Result<()> {
-        for roi in batch.into().iter() {
-            let mut filled = self.fill(roi)?;
+        let batch = batch.into();
+        for roi in batch.iter() {
+            batch.cancellation.check()?;
+            let mut filled = self.fill_unless_cancelled(roi, batch.cancellation)?;
             let peaks = self.find_peaks(&mut filled);
             let mut vertices: Vec<Vertex> = peaks.into_iter().map(|peak| peak.vertex).collect();
             let mut answer = TrackletAnswer::default();
@@ -93,6 +96,10 @@ impl ReferenceEngine {
     /// # Errors
     /// A z range that makes no histogram.
     pub fn fill(&self, roi: RoiView<'_>) -> Result<FilledRoi> {
+        self.fill_unless_cancelled(roi, Cancellation::default())
+    }
+
+    fn fill_unless_cancelled(&self, roi: RoiView<'_>, cancellation: Cancellation<'_>) -> Result<FilledRoi> {
         let bins = self.config.z_bins(roi.descriptor.eta, roi.descriptor.z_range)?;
         let summary = RoiSummary::new(roi.descriptor.id, Status::BadSpacepoint);
         let mut filled = FilledRoi { summary, bins, histograms: Histograms::empty(&bins, 0) };
@@ -105,12 +112,13 @@ impl ReferenceEngine {
             return Ok(filled);
         }
         let all_bins = u64::from(self.config.histograms(sliced.slices as u32)) * u64::from(bins.bins);
-        if all_bins > Config::MOST_BINS_OF_ALL {
+        let candidates = self.count_candidates(&sliced, roi.descriptor.eta);
+        if all_bins > Config::MOST_BINS_OF_ALL || candidates.exceed(&self.config) {
             summary.status = Status::CapacityExceeded;
             return Ok(filled);
         }
         summary.status = Status::NoPeak;
-        filled.histograms = self.find_z(&sliced, &bins, roi.descriptor.eta);
+        filled.histograms = self.find_z(&sliced, &bins, roi.descriptor.eta, cancellation)?;
         Ok(filled)
     }
 

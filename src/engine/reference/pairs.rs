@@ -8,9 +8,9 @@ use super::histograms::Histograms;
 #[cfg(feature = "internals")]
 use super::peaks::Peak;
 use super::slices::{Point, Sliced};
+use crate::cancellation::Cancellation;
 use crate::config::Extrapolation;
 use crate::detector::{Layer, LayerKind};
-#[cfg(feature = "internals")]
 use crate::error::Result;
 #[cfg(feature = "internals")]
 use crate::spacepoint::{RoiView, Spacepoint};
@@ -59,7 +59,7 @@ impl ReferenceEngine {
         let mut pairs = Vec::new();
         let Some(sliced) = self.slice_spacepoints(roi) else { return Ok(pairs) };
         let spacepoint = |point: &Point| self.about_beam(roi.spacepoint(point.index)).expect("it was sliced");
-        self.each_pair(&sliced, &bins, eta, |pair| {
+        self.each_pair(&sliced, &bins, eta, Cancellation::default(), |pair| {
             if !(peak.first_bin..peak.first_bin + 3).contains(&pair.bin)
                 || !self.histograms_of(&sliced, &pair, eta).contains(&peak.histogram)
             {
@@ -90,10 +90,19 @@ impl ReferenceEngine {
     }
 
     /// Fills the histograms of each charge and of each slice.
-    pub(super) fn find_z(&self, sliced: &Sliced, bins: &ZBins, eta: f64) -> Histograms {
+    ///
+    /// # Errors
+    /// The search is cancelled.
+    pub(super) fn find_z(
+        &self,
+        sliced: &Sliced,
+        bins: &ZBins,
+        eta: f64,
+        cancellation: Cancellation<'_>,
+    ) -> Result<Histograms> {
         let mut histograms = Histograms::empty(bins, self.config.histograms(sliced.slices as u32) as usize);
         let precisions = self.precisions();
-        self.each_pair(sliced, bins, eta, |pair| {
+        self.each_pair(sliced, bins, eta, cancellation, |pair| {
             let entry = self.entry(sliced, &pair, eta);
             let weight = entry.weight;
             for histogram in self.histograms_of(sliced, &pair, eta) {
@@ -111,7 +120,7 @@ impl ReferenceEngine {
                 }
             }
         });
-        histograms
+        cancellation.check().map(|()| histograms)
     }
 
     /// Returns the weight of each pair of layers in the mean z of a peak (`docs/physics.md`).
@@ -130,8 +139,15 @@ impl ReferenceEngine {
         layers.iter().map(|a| layers.iter().map(|b| precision(a, b)).collect()).collect()
     }
 
-    /// Hands every pair whose z lies in the range to `each`.
-    pub(super) fn each_pair(&self, sliced: &Sliced, bins: &ZBins, eta: f64, mut each: impl FnMut(Candidate<'_>)) {
+    /// Hands every pair whose z lies in the range to `each`, until the search is cancelled.
+    pub(super) fn each_pair(
+        &self,
+        sliced: &Sliced,
+        bins: &ZBins,
+        eta: f64,
+        cancellation: Cancellation<'_>,
+        mut each: impl FnMut(Candidate<'_>),
+    ) {
         let filled = &sliced.filled;
         let inner = (self.config.first_layers as usize).min(filled.len().saturating_sub(1));
         for s in 0..sliced.slices {
@@ -143,6 +159,9 @@ impl ReferenceEngine {
                             let z12 = self.extrapolate(a, &b);
                             if !(bins.z_min < z12 && z12 < bins.z_max) {
                                 continue;
+                            }
+                            if cancellation.is_requested() {
+                                return;
                             }
                             let bin = (z12 / bins.width - bins.offset).round_ties_even() as usize;
                             each(Candidate { a, b, layer_a, layer_b, outer: &filled[j + 1..], s, step, z12, bin });

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::f64::consts::{PI, TAU};
 
 use super::engine::ReferenceEngine;
-use crate::config::DefaultWindow;
+use crate::config::{DefaultWindow, PairWeight};
+use crate::engine::candidates::Candidates;
 use crate::spacepoint::{PhiWindow, RoiView, Spacepoint};
 
 /// A spacepoint as the search uses it: phi from the lower edge of the window.
@@ -91,7 +92,47 @@ impl ReferenceEngine {
     }
 }
 
+impl ReferenceEngine {
+    /// Returns the number of candidates of an RoI; none if a spacepoint is invalid.
+    #[cfg(test)]
+    pub(crate) fn count_candidates_of(&self, roi: RoiView<'_>) -> Option<Candidates> {
+        self.slice_spacepoints(roi).map(|sliced| self.count_candidates(&sliced, roi.descriptor.eta))
+    }
+
+    /// Returns the number of pairs within reach and, where third spacepoints confirm pairs, of the
+    /// pairs with a third spacepoint within reach of the outer one.
+    pub(super) fn count_candidates(&self, sliced: &Sliced, eta: f64) -> Candidates {
+        let filled = &sliced.filled;
+        let inner_layers = (self.config.first_layers as usize).min(filled.len().saturating_sub(1));
+        let (mut pairs, mut triplets) = (0, 0);
+        for (i, &b) in filled.iter().enumerate() {
+            for s in (0..sliced.slices).filter(|&s| !sliced.cells[b][s as usize].is_empty()) {
+                let count = |layers: &[usize]| -> u128 {
+                    let reach = |layer: usize| self.reach(layer.min(b), layer.max(b), eta);
+                    layers.iter().map(|&layer| sliced.count_around(layer, s, reach(layer)) as u128).sum()
+                };
+                let pairs_here = sliced.cells[b][s as usize].len() as u128 * count(&filled[..i.min(inner_layers)]);
+                pairs += pairs_here;
+                triplets += pairs_here * count(&filled[i + 1..]);
+            }
+        }
+        let confirms = self.config.pair_weight != PairWeight::One;
+        Candidates { pairs: pairs as f64, triplets: if confirms { triplets as f64 } else { 0.0 } }
+    }
+}
+
 impl Sliced {
+    /// Returns the number of spacepoints of a layer within `reach` slices of one.
+    fn count_around(&self, layer: usize, s: i64, reach: i64) -> usize {
+        let (below, above) = self.once(reach, reach);
+        let slices = s - below..=s + above;
+        let slices = slices.filter_map(|slice| match self.ring {
+            true => Some(slice.rem_euclid(self.slices)),
+            false => (0..self.slices).contains(&slice).then_some(slice),
+        });
+        slices.map(|slice| self.cells[layer][slice as usize].len()).sum()
+    }
+
     /// Slices below and above one, so that on a ring none is reached twice.
     pub(super) fn once(&self, below: i64, above: i64) -> (i64, i64) {
         if self.ring && below + above >= self.slices {

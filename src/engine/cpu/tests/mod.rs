@@ -11,6 +11,7 @@ use super::find_z::{FindZBuffers, FindZByMachine, may_take_zones};
 use super::lanes::{Lanes, ROOM};
 use super::slice_spacepoints::{SlicedSpacepoints, slice_spacepoints};
 use super::sum_histos::sum_histos;
+use crate::cancellation::Cancellation;
 use crate::config::{Config, Extrapolation, Neighbours, PairWeight, Preset};
 use crate::detector::Detector;
 use crate::engine::encoding::Lossless;
@@ -60,12 +61,21 @@ fn rows<R: Lanes>(
     parts: u32,
 ) -> Vec<FindZBuffers<R>> {
     let each = plan.slices.div_ceil(parts);
+    let cancellation = Cancellation::default();
     let find_z = |part: u32| {
         let slices = (part * each).min(plan.slices)..((part + 1) * each).min(plan.slices);
         // Memory that another search used.
         let mut to = FindZBuffers::default();
-        arch.dispatch(FindZByMachine { search, plan, accumulate, sliced, slices: 0..plan.slices, to: &mut to });
-        arch.dispatch(FindZByMachine { search, plan, accumulate, sliced, slices, to: &mut to });
+        arch.dispatch(FindZByMachine {
+            search,
+            plan,
+            accumulate,
+            sliced,
+            slices: 0..plan.slices,
+            cancellation,
+            to: &mut to,
+        });
+        arch.dispatch(FindZByMachine { search, plan, accumulate, sliced, slices, cancellation, to: &mut to });
         to
     };
     (0..parts).map(find_z).collect()

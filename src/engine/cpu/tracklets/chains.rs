@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::cancellation::Cancellation;
 use crate::engine::cpu::tracklets::hits::PixelHits;
 use crate::engine::cpu::tracklets::triplets::{Triplet, Triplets};
 use crate::engine::real::Real;
@@ -37,8 +38,9 @@ impl<R> Default for Chains<R> {
 impl<R: Real> Chains<R> {
     /// Continues each triplet, and keeps the best chains. The order is: more hits, lower chi2,
     /// lower numbers of the first three hits. A chain is kept if the kept chains have at most one
-    /// of its hits, or none if it has three hits. Returns whether there are too many.
-    pub(crate) fn fill(&mut self, hits: &PixelHits<R>, triplets: &Triplets<R>) -> bool {
+    /// of its hits, or none if it has three hits. Returns whether there are too many, or the search
+    /// is cancelled.
+    pub(crate) fn fill(&mut self, hits: &PixelHits<R>, triplets: &Triplets<R>, cancellation: Cancellation<'_>) -> bool {
         let tests = triplets.all.iter().map(|first| triplets.of_middle(first.hits[2]).len());
         if tests.sum::<usize>() > MOST_CHAIN_TESTS {
             return true;
@@ -46,6 +48,9 @@ impl<R: Real> Chains<R> {
         let most = R::from_f64(MAX_STEP_COST);
         self.by_length.iter_mut().for_each(Vec::clear);
         for first in &triplets.all {
+            if cancellation.is_requested() {
+                return true;
+            }
             let chain = chain(first, most, hits, triplets);
             self.by_length[Tracklet::MOST_HITS - chain.hits.len()].push(chain);
         }

@@ -8,6 +8,7 @@ pub(crate) mod steps;
 mod tests;
 pub(crate) mod triplets;
 
+use crate::cancellation::Cancellation;
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::tracklets::chains::Chains;
 use crate::engine::cpu::tracklets::hits::PixelHits;
@@ -45,10 +46,11 @@ pub(crate) struct TrackletBuffers<R> {
 }
 
 impl<R: Lanes> TrackletBuffers<R> {
-    /// Finds the tracklets of an RoI and their vertices. Returns whether there are too many.
-    pub(crate) fn find(&mut self, hits: &RoiHits<'_>, z_ranges: &ZRanges) -> bool {
+    /// Finds the tracklets of an RoI and their vertices. Returns whether there are too many, or the
+    /// search is cancelled.
+    pub(crate) fn find(&mut self, hits: &RoiHits<'_>, z_ranges: &ZRanges, cancellation: Cancellation<'_>) -> bool {
         step!("hits", self.hits.fill(hits));
-        if self.find_chains(hits.tracklets, z_ranges) {
+        if self.find_chains(hits.tracklets, z_ranges, cancellation) {
             return true;
         }
         let mut numbers = std::mem::take(&mut self.numbers);
@@ -63,9 +65,15 @@ impl<R: Lanes> TrackletBuffers<R> {
         Found { tracklets: &self.tracklets, vertices: &self.vertices }
     }
 
-    /// Finds the chains. Returns whether there are too many.
-    pub(crate) fn find_chains(&mut self, search: &TrackletSearch, z_ranges: &ZRanges) -> bool {
-        step!("triplets", self.find_triplets(search, z_ranges)) || step!("chains", self.build_chains())
+    /// Finds the chains. Returns whether there are too many, or the search is cancelled.
+    pub(crate) fn find_chains(
+        &mut self,
+        search: &TrackletSearch,
+        z_ranges: &ZRanges,
+        cancellation: Cancellation<'_>,
+    ) -> bool {
+        step!("triplets", self.find_triplets(search, z_ranges, cancellation))
+            || step!("chains", self.build_chains(cancellation))
     }
 
     /// The chains, the best one first: numbers of the RoI's spacepoints.
@@ -74,12 +82,12 @@ impl<R: Lanes> TrackletBuffers<R> {
         self.chains.kept.iter().map(move |chain| chain.hits.as_slice().iter().map(number).collect())
     }
 
-    fn find_triplets(&mut self, search: &TrackletSearch, z_ranges: &ZRanges) -> bool {
-        self.triplets.fill(search, &self.hits, z_ranges)
+    fn find_triplets(&mut self, search: &TrackletSearch, z_ranges: &ZRanges, cancellation: Cancellation<'_>) -> bool {
+        self.triplets.fill(search, &self.hits, z_ranges, cancellation)
     }
 
-    fn build_chains(&mut self) -> bool {
-        self.chains.fill(&self.hits, &self.triplets)
+    fn build_chains(&mut self, cancellation: Cancellation<'_>) -> bool {
+        self.chains.fill(&self.hits, &self.triplets, cancellation)
     }
 
     /// Finds the tracklets and vertices of chains, the best one first: numbers of the RoI's

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use crate::cancellation::Cancellation;
 use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::cpu::tracklets::TrackletBuffers;
@@ -47,9 +48,9 @@ impl TrackletSteps {
         let roi_hits = RoiHits::new(tracklets, search, &plan, roi);
         buffers.hits.fill(&roi_hits);
         let hits = time();
-        buffers.find_triplets(tracklets, &ZRanges::one(z_range));
+        buffers.find_triplets(tracklets, &ZRanges::one(z_range), Cancellation::default());
         let triplets = time();
-        buffers.build_chains();
+        buffers.build_chains(Cancellation::default());
         let chains = time();
         let numbers: Vec<_> = buffers.chains().collect();
         buffers.fit(&roi_hits, &numbers);

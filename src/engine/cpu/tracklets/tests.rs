@@ -2,6 +2,7 @@
 
 use super::triplets::Triplet;
 use super::*;
+use crate::cancellation::Cancellation;
 use crate::config::{Config, Preset};
 use crate::detector::Detector;
 use crate::engine::plan::Search;
@@ -36,7 +37,7 @@ impl Both {
         let vertices = self.reference.find_vertices(&mut wanted.tracklets);
         let plan = self.search.plan((&roi).into()).expect("a range");
         let hits = RoiHits::new(&self.tracklets, &self.search, &plan, (&roi).into());
-        assert!(!buffers.find(&hits, &ZRanges::one(plan.z_range())), "{what}");
+        assert!(!buffers.find(&hits, &ZRanges::one(plan.z_range()), Cancellation::default()), "{what}");
         assert_eq!(buffers.hits.len(), wanted.hits, "{what}");
         assert_eq!(buffers.triplets.doublets, wanted.doublets, "{what}");
         assert_eq!(buffers.triplets.all.len(), wanted.triplets, "{what}");
@@ -72,7 +73,7 @@ impl Both {
             assert!(is_near, "{what}: {found:?} and {wanted:?}");
         }
         let mut single = TrackletBuffers::<f32>::default();
-        single.find(&hits, &ZRanges::one(plan.z_range()));
+        single.find(&hits, &ZRanges::one(plan.z_range()), Cancellation::default());
         let is_same = |t: &&Tracklet| buffers.tracklets.iter().any(|double| double.hits == t.hits);
         let same = single.tracklets.iter().filter(is_same).count();
         let count = buffers.tracklets.len();
@@ -193,7 +194,7 @@ fn chains_of_equal_chi2_are_decided_by_their_numbers() {
         }
         triplets.begins = vec![0, 0, 1, 1, 2, 2];
         let mut chains = Chains::default();
-        chains.fill(&hits, &triplets);
+        chains.fill(&hits, &triplets, Cancellation::default());
         let [kept] = &chains.kept[..] else { panic!("{:?}", chains.kept) };
         let wanted = if numbers[0] < numbers[2] { [0, 1, 2] } else { [2, 3, 4] };
         assert_eq!(kept.hits.as_slice(), wanted);

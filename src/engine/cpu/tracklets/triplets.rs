@@ -4,6 +4,7 @@ use std::f64::consts::{PI, TAU};
 
 use pulp::{Arch, Simd, WithSimd};
 
+use crate::cancellation::Cancellation;
 use crate::engine::cpu::lanes::{Lanes, MOST_LANES};
 use crate::engine::cpu::tracklets::hits::{HitRecord, PixelHits, bend_of, cell};
 use crate::engine::tracklets::search::{
@@ -61,10 +62,16 @@ impl<R> Triplets<R> {
 }
 
 impl<R: Lanes> Triplets<R> {
-    /// Finds all triplets. Returns whether there are too many.
-    pub(crate) fn fill(&mut self, search: &TrackletSearch, hits: &PixelHits<R>, z_ranges: &ZRanges) -> bool {
+    /// Finds all triplets. Returns whether there are too many, or the search is cancelled.
+    pub(crate) fn fill(
+        &mut self,
+        search: &TrackletSearch,
+        hits: &PixelHits<R>,
+        z_ranges: &ZRanges,
+        cancellation: Cancellation<'_>,
+    ) -> bool {
         self.all.clear();
-        if Arch::new().dispatch(FillTriplets { search, hits, z_ranges, to: self }) {
+        if Arch::new().dispatch(FillTriplets { search, hits, z_ranges, cancellation, to: self }) {
             return true;
         }
         self.begins.clear();
@@ -168,6 +175,7 @@ struct FillTriplets<'a, R> {
     search: &'a TrackletSearch,
     hits: &'a PixelHits<R>,
     z_ranges: &'a ZRanges,
+    cancellation: Cancellation<'a>,
     to: &'a mut Triplets<R>,
 }
 
@@ -176,7 +184,7 @@ impl<R: Lanes> WithSimd for FillTriplets<'_, R> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> bool {
-        let Self { search, hits, z_ranges, to } = self;
+        let Self { search, hits, z_ranges, cancellation, to } = self;
         let finder = Finder::new(simd, search, hits, z_ranges);
         let mut tests = 0;
         let Triplets { all, doublets, inner, outer, predictions, pending, columns, numbers, .. } = to;
@@ -199,7 +207,7 @@ impl<R: Lanes> WithSimd for FillTriplets<'_, R> {
                     tests += finder.doublets::<true>(layer, b, cell, &mut outer.hits);
                 }
                 tests += inner.hits.len() * outer.hits.len();
-                if tests > MOST_TESTS || all.len() > MOST_TRIPLETS {
+                if tests > MOST_TESTS || all.len() > MOST_TRIPLETS || cancellation.is_requested() {
                     return true;
                 }
                 if outer.hits.is_empty() {

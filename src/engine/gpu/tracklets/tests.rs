@@ -3,6 +3,7 @@
 use kernel_host::testing::{on_adapters, shared_device_with};
 
 use super::*;
+use crate::cancellation::Cancellation;
 use crate::config::{Config, Preset};
 use crate::detector::Detector;
 use crate::engine::cpu::tracklets::TrackletBuffers;
@@ -51,7 +52,7 @@ impl Both {
         let plan = self.search.plan(roi.into()).expect("a range");
         let mut buffers = TrackletBuffers::<f32>::default();
         buffers.hits.fill(&RoiHits::new(&self.tracklets, &self.search, &plan, roi.into()));
-        assert!(!buffers.find_chains(&self.tracklets, z_ranges));
+        assert!(!buffers.find_chains(&self.tracklets, z_ranges, Cancellation::default()));
         buffers.chains().collect()
     }
 
