@@ -60,7 +60,7 @@
 //! - `seen`, `returning`: RoIs that were read, and RoIs whose rows do not follow one another.
 //! - `source`, `memory`: files and streams; `inputs`, `colliderml`: the files that a folder stands
 //!   for.
-//! - `csv`, `table`, `rows`: CSV, from bytes to spacepoints.
+//! - `csv`, `table`: CSV, from rows to spacepoints.
 //! - `whole`: whole numbers in any form.
 //! - `schema`, `columns`, `parquet`, `root`, `guard`: columns of spacepoints in Parquet and ROOT
 //!   files.
@@ -99,7 +99,6 @@ mod regions;
 mod returning;
 mod rois;
 mod root;
-mod rows;
 #[cfg(any(feature = "parquet", feature = "root"))]
 mod schema;
 mod seen;

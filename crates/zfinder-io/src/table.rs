@@ -5,11 +5,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str;
 
-use super::rows::{RowError, Rows};
 use super::source;
 use super::whole::whole_of_text;
 use crate::error::{Error, Result};
 use column_names::{event_column, lookalike, quoted, refusal};
+use table_file::{RowError, Rows};
 
 /// More columns than any file of spacepoints has.
 const MOST_COLUMNS: usize = 1 << 16;
@@ -26,9 +26,6 @@ pub(super) struct Table {
     is_in_first_row: bool,
     /// An error ended the file.
     is_broken: bool,
-    /// Rows that may still be read.
-    rows_left: u64,
-    most_rows: u64,
 }
 
 impl Table {
@@ -49,8 +46,6 @@ impl Table {
             names: Vec::new(),
             is_in_first_row: false,
             is_broken: false,
-            rows_left: u64::MAX,
-            most_rows: u64::MAX,
         };
         table.read_header()?;
         if table.names.iter().all(String::is_empty) {
@@ -191,7 +186,7 @@ impl Table {
 
     /// Makes further rows an error, for a file that is kept in memory.
     pub(super) fn limit_rows(&mut self, most: u64) {
-        (self.rows_left, self.most_rows) = (most, most);
+        self.rows.limit(most);
     }
 
     /// Goes to the next row; false at the end.
@@ -199,13 +194,6 @@ impl Table {
         if !self.next_row()? {
             return Ok(false);
         }
-        let Some(rows_left) = self.rows_left.checked_sub(1) else {
-            self.is_broken = true;
-            let message =
-                format!("there are more than {} rows, which are kept in memory: split the file", self.most_rows);
-            return Err(self.row_error(message));
-        };
-        self.rows_left = rows_left;
         if self.rows.fields() != self.names.len() {
             let (fields, names) = (self.rows.fields(), self.names.len());
             return Err(self.row_error(format!("the row has {fields} fields, the header has {names}")));
@@ -217,7 +205,7 @@ impl Table {
         if std::mem::take(&mut self.is_in_first_row) {
             return Ok(true);
         }
-        self.rows.next().map_err(|error| {
+        self.rows.advance().map_err(|error| {
             self.is_broken = true;
             match error {
                 RowError::Io(error) => source::failed(&self.path, error),

@@ -4,17 +4,33 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 /// The reason why a row is unreadable.
-pub(super) enum RowError {
-    Io(io::Error),
-    /// The current row is invalid.
+#[derive(Debug, thiserror::Error)]
+pub enum RowError {
+    /// The bytes cannot be read.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The current row is invalid. The text says why.
+    #[error("{0}")]
     Bad(String),
 }
 
 /// The rows of a stream, one at a time. Commas separate fields; newlines, optionally after a
 /// carriage return, separate rows; quotes follow RFC 4180. Empty lines are skipped.
 ///
-/// A row without quotes is not copied.
-pub(super) struct Rows {
+/// Memory is bounded, whatever the stream holds: a row of more than 16 MiB is an error, and
+/// [`Rows::limit`] bounds the number of rows. Time is linear in the bytes. A row without quotes is
+/// not copied.
+///
+/// ```
+/// use table_file::Rows;
+///
+/// let mut rows = Rows::new(Box::new(&b"x,y\n1,\"2,5\"\n"[..]));
+/// assert!(rows.advance()? && rows.advance()?);
+/// assert_eq!((rows.line(), rows.fields(), rows.field(1)), (2, 2, &b"2,5"[..]));
+/// assert!(!rows.advance()?);
+/// # Ok::<(), table_file::RowError>(())
+/// ```
+pub struct Rows {
     bytes: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     /// The part of the buffer that is filled but not yet read.
@@ -30,7 +46,13 @@ pub(super) struct Rows {
     line: u64,
     /// The number of the next line.
     next_line: u64,
+    /// Rows that may still be read.
+    rows_left: u64,
+    most_rows: u64,
 }
+
+/// A limit on the rows of a table that is kept in memory, for [`Rows::limit`].
+pub const MOST_ROWS: u64 = 4_000_000;
 
 const FIRST_BUFFER: usize = 1 << 17;
 /// A shorter row is split again whenever more bytes arrive, so that a slow stream is not delayed.
@@ -41,7 +63,8 @@ const LONGEST_ROW: usize = 1 << 24;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Rows {
-    pub(super) fn new(bytes: Box<dyn Read + Send>) -> Self {
+    /// Splits a stream.
+    pub fn new(bytes: Box<dyn Read + Send>) -> Self {
         Self {
             bytes,
             buffer: vec![0; FIRST_BUFFER],
@@ -52,11 +75,36 @@ impl Rows {
             ends: Vec::new(),
             line: 0,
             next_line: 1,
+            rows_left: u64::MAX,
+            most_rows: u64::MAX,
         }
     }
 
+    /// Makes it an error if more than `most` rows follow, for a table that is kept in memory.
+    pub fn limit(&mut self, most: u64) {
+        (self.rows_left, self.most_rows) = (most, most);
+    }
+
     /// Goes to the next row; false at the end.
-    pub(super) fn next(&mut self) -> Result<bool, RowError> {
+    ///
+    /// # Errors
+    /// [`RowError::Io`] if the bytes cannot be read; [`RowError::Bad`] for a row that is too long,
+    /// for a quote that is not closed, and for a row beyond the limit. No row follows an error.
+    pub fn advance(&mut self) -> Result<bool, RowError> {
+        if !self.split_next()? {
+            return Ok(false);
+        }
+        let Some(rows_left) = self.rows_left.checked_sub(1) else {
+            let most = self.most_rows;
+            return Err(RowError::Bad(format!(
+                "there are more than {most} rows, which are kept in memory: split the file"
+            )));
+        };
+        self.rows_left = rows_left;
+        Ok(true)
+    }
+
+    fn split_next(&mut self) -> Result<bool, RowError> {
         loop {
             while let Some(&end @ (b'\n' | b'\r')) = self.unread().first() {
                 self.unread.start += 1;
@@ -86,12 +134,14 @@ impl Rows {
     }
 
     /// Returns the number of the line on which the current row begins, from 1.
-    pub(super) fn line(&self) -> u64 {
+    #[must_use]
+    pub fn line(&self) -> u64 {
         self.line
     }
 
     /// Returns the number of fields.
-    pub(super) fn fields(&self) -> usize {
+    #[must_use]
+    pub fn fields(&self) -> usize {
         self.ends.len()
     }
 
@@ -100,7 +150,8 @@ impl Rows {
     /// # Panics
     /// If `at` is out of range.
     #[inline]
-    pub(super) fn field(&self, at: usize) -> &[u8] {
+    #[must_use]
+    pub fn field(&self, at: usize) -> &[u8] {
         let (row, comma) = match &self.unquoted {
             None => (&self.buffer[self.start..], 1),
             Some(fields) => (&fields[..], 0),
@@ -251,7 +302,7 @@ mod tests {
         let mut rows = Rows::new(Box::new(Slowly(text.to_vec(), 0, at_once)));
         let mut all = Vec::new();
         loop {
-            match rows.next() {
+            match rows.advance() {
                 Ok(true) => {
                     let field = |at| String::from_utf8_lossy(rows.field(at)).into_owned();
                     all.push((rows.line(), (0..rows.fields()).map(field).collect()));
@@ -336,8 +387,17 @@ mod tests {
     }
 
     #[test]
+    fn rows_beyond_the_limit_are_refused() {
+        let mut rows = Rows::new(Box::new(&b"a\n1\n2\n3\n"[..]));
+        assert!(matches!(rows.advance(), Ok(true)), "the header does not count");
+        rows.limit(2);
+        assert!(matches!((rows.advance(), rows.advance()), (Ok(true), Ok(true))));
+        assert!(matches!(rows.advance(), Err(RowError::Bad(message)) if message.contains("more than 2 rows")));
+    }
+
+    #[test]
     fn a_row_without_end_does_not_fill_the_memory() {
         let mut rows = Rows::new(Box::new(io::repeat(b'7')));
-        assert!(matches!(rows.next(), Err(RowError::Bad(message)) if message.contains("longer than 16 MiB")));
+        assert!(matches!(rows.advance(), Err(RowError::Bad(message)) if message.contains("longer than 16 MiB")));
     }
 }
