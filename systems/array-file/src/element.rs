@@ -144,25 +144,33 @@ floats! {
     f64, Float64;
 }
 
+/// Checks that the elements of an array take `found` bytes, before memory is allocated for them.
+///
+/// # Errors
+/// The reason, if the type is not read or if the number of bytes is wrong.
+pub(crate) fn check_size(header: &NpyHeader, found: u64) -> Result<(), String> {
+    let shape = header.shape();
+    let (stored, _) = stored_type(&header.dtype())?;
+    let elements = shape.iter().try_fold(1_u64, |product, &length| product.checked_mul(length));
+    let wanted = elements.and_then(|elements| elements.checked_mul(stored.size()));
+    if wanted == Some(found) {
+        return Ok(());
+    }
+    let descr = header.dtype().descr();
+    let wanted = wanted.map_or_else(|| "more than 2^64".to_owned(), |wanted| wanted.to_string());
+    // An array may have any number of dimensions.
+    let shape: String = format!("{shape:?}").chars().take(120).collect();
+    Err(format!("shape {shape} of type {descr} takes {wanted} bytes, and there are {found}: the file is damaged"))
+}
+
 /// Decodes the elements of an array and converts them. Returns them row by row.
 ///
 /// # Errors
-/// The reason, if the type is not read, if the number of bytes is wrong, or if a number does not
-/// fit.
+/// As [`check_size`]; a number that does not fit.
 pub(crate) fn decode<T: Element>(header: &NpyHeader, bytes: &[u8]) -> Result<Vec<T>, String> {
+    check_size(header, bytes.len() as u64)?;
     let shape = header.shape();
     let (stored, is_big_endian) = stored_type(&header.dtype())?;
-    // The header is checked against the bytes before memory is allocated.
-    let elements = shape.iter().try_fold(1_u64, |product, &length| product.checked_mul(length));
-    let wanted = elements.and_then(|elements| elements.checked_mul(stored.size()));
-    if wanted != Some(bytes.len() as u64) {
-        let descr = header.dtype().descr();
-        let wanted = wanted.map_or_else(|| "more than 2^64".to_owned(), |wanted| wanted.to_string());
-        return Err(format!(
-            "shape {shape:?} of type {descr} takes {wanted} bytes, and there are {}: the file is damaged",
-            bytes.len()
-        ));
-    }
     let values = match stored {
         _ if stored == T::STORED => Ok(T::decode(bytes, is_big_endian)),
         Stored::Bool => convert(bytes.iter().map(|&byte| u8::from(byte != 0)), 0.0),

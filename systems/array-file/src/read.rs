@@ -74,16 +74,14 @@ impl ArrayFile {
         if !self.has(name) {
             return Err(self.error(format!("there is no array `{name}`")));
         }
-        let decoded = self.bytes(name).and_then(|bytes| decode(&bytes));
+        let decoded = self.decoded(name);
         decoded.map_err(|what| self.error(format!("`{name}`: {what}")))
     }
 
-    fn bytes(&mut self, name: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    fn decoded<T: Element>(&mut self, name: &str) -> Result<(Vec<u64>, Vec<T>), Box<dyn std::error::Error>> {
         let entry = self.zip.by_name(&format!("{name}.npy"))?;
-        let (mut bytes, size) = (Vec::new(), entry.size());
-        // Reading one byte beyond the array reaches its end, where the checksum is verified.
-        entry.take(size.saturating_add(1)).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        let size = entry.size();
+        decode(entry, size)
     }
 
     /// Reads an array of one dimension.
@@ -150,8 +148,12 @@ impl ArrayFile {
 /// As [`ArrayFile::array`]; if the file cannot be read.
 pub fn read_npy<T: Element>(path: &Path) -> Result<(Vec<u64>, Vec<T>), Error> {
     let failed = |what: String| Error { path: path.to_owned(), what };
-    let bytes = std::fs::read(path).map_err(|source| failed(source.to_string()))?;
-    decode(&bytes).map_err(|what| failed(what.to_string()))
+    let file = File::open(path).map_err(|source| failed(source.to_string()))?;
+    let metadata = file.metadata().map_err(|source| failed(source.to_string()))?;
+    if metadata.is_dir() {
+        return Err(failed("this is no .npy file: it is a folder".to_owned()));
+    }
+    decode(BufReader::new(file), metadata.len()).map_err(|what| failed(what.to_string()))
 }
 
 /// The first bytes of an `.npy` file.
@@ -164,24 +166,99 @@ fn starts_with(path: &Path, bytes: &[u8]) -> bool {
     read.is_ok() && first == bytes
 }
 
-/// Decodes the bytes of an `.npy` file.
-fn decode<T: Element>(bytes: &[u8]) -> Result<(Vec<u64>, Vec<T>), Box<dyn std::error::Error>> {
+/// Most bytes of an array.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// Decodes an `.npy` file of this size. Type and shape are checked against the size before the
+/// elements are read, and no more is read than they take, so that a packed entry without end takes
+/// no memory.
+fn decode<T: Element>(mut from: impl Read, size: u64) -> Result<(Vec<u64>, Vec<T>), Box<dyn std::error::Error>> {
+    let (header_bytes, text) = read_header(&mut from)?;
+    check_nesting(&header_bytes[text..])?;
+    let header = npyz::NpyHeader::from_reader(&mut &header_bytes[..])?;
+    let size = size.saturating_sub(header_bytes.len() as u64);
+    element::check_size(&header, size)?;
+    if size > MOST_BYTES {
+        return Err(format!("the array takes {size} bytes, and {MOST_BYTES} are the most that are read").into());
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(usize::try_from(size)?)?;
+    // Reading one byte beyond the array reaches its end, where the checksum is verified.
+    from.take(size + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > size {
+        return Err("more data follow the array than the file promises: the file is damaged".into());
+    }
+    let elements = element::decode(&header, &bytes)?;
+    Ok((header.shape().to_vec(), elements))
+}
+
+/// Most bytes of a header's text. numpy itself refuses headers of more than 10,000 bytes.
+const MOST_HEADER_BYTES: usize = 1 << 16;
+
+/// Reads magic, version, length and text of a header. Returns its bytes, and the start of its text.
+fn read_header(from: &mut impl Read) -> Result<(Vec<u8>, usize), Box<dyn std::error::Error>> {
+    /// Magic and version.
+    const FIRST: usize = 8;
+    let mut bytes = Vec::new();
+    from.by_ref().take(FIRST as u64).read_to_end(&mut bytes)?;
     if !bytes.starts_with(MAGIC) {
-        let what = match bytes {
+        let what = match bytes[..] {
             [] => "it is empty",
             [b'P', b'K', ..] => "it is a Zip archive; name the file .npz if it has several arrays",
             _ => "its first bytes are not those of numpy.save",
         };
         return Err(format!("this is no .npy file: {what}").into());
     }
-    let mut rest = bytes;
-    let header = npyz::NpyHeader::from_reader(&mut rest)?;
-    let elements = element::decode(&header, rest)?;
-    Ok((header.shape().to_vec(), elements))
+    // Version 1 has a length of 16 bits, the other versions one of 32 bits.
+    let width = if bytes.get(MAGIC.len()) == Some(&1) { 2 } else { 4 };
+    from.by_ref().take(width).read_to_end(&mut bytes)?;
+    let mut length = [0; 4];
+    let found = bytes.get(FIRST..).unwrap_or_default();
+    length[..found.len()].copy_from_slice(found);
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MOST_HEADER_BYTES {
+        return Err(format!("its header has {length} bytes, and {MOST_HEADER_BYTES} are the most that are read").into());
+    }
+    let text = bytes.len();
+    from.by_ref().take(length as u64).read_to_end(&mut bytes)?;
+    Ok((bytes, text))
+}
+
+/// Refuses a header with deeply nested brackets. The parser of npyz takes twice the time for each
+/// level: hours for 30.
+///
+/// A header of numpy is a dictionary that holds a tuple, and a list of tuples for records. Texts in
+/// triple quotes are refused, so that the ends of texts are those that the parser finds.
+fn check_nesting(header: &[u8]) -> Result<(), String> {
+    const MOST_DEPTH: usize = 6;
+    let (mut depth, mut quote, mut is_escaped) = (0_usize, None, false);
+    for (at, &byte) in header.iter().enumerate() {
+        match quote {
+            Some(_) if is_escaped => is_escaped = false,
+            Some(_) if byte == b'\\' => is_escaped = true,
+            Some(end) if byte == end => quote = None,
+            Some(_) => {}
+            None => match byte {
+                b'\'' | b'"' if header[at..].starts_with(&[byte; 3]) => {
+                    return Err("its header has a text in triple quotes, which numpy does not write".to_owned());
+                }
+                b'\'' | b'"' => quote = Some(byte),
+                b'[' | b'(' | b'{' => depth += 1,
+                b']' | b')' | b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            },
+        }
+        if depth > MOST_DEPTH {
+            return Err(format!("its header has brackets within more than {MOST_DEPTH} others: the file is damaged"));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use crate::ArrayWriter;
 
@@ -198,6 +275,57 @@ mod tests {
         let error = file.column::<u64>("unsigned").expect_err("missing").to_string();
         assert!(error.ends_with("a.npz: there is no array `unsigned`"), "{error}");
         assert!(file.bounds("signed", [0, 3], 3).is_ok() && file.bounds("signed", [0, 4], 3).is_err());
+    }
+
+    /// An `.npy` file with this header.
+    fn npy(header: &str) -> Vec<u8> {
+        let length = u32::try_from(header.len()).expect("a short header").to_le_bytes();
+        [MAGIC, &[2, 0], &length, header.as_bytes()].concat()
+    }
+
+    fn refused(bytes: &[u8]) -> String {
+        let begun = Instant::now();
+        let error = decode::<f64>(bytes, bytes.len() as u64).expect_err("refused").to_string();
+        assert!(begun.elapsed().as_secs() < 2, "{error}");
+        error
+    }
+
+    #[test]
+    fn nested_headers_are_refused_at_once() {
+        for depth in [7, 24, 10_000] {
+            for (open, close) in [("[", "]"), ("(", ")"), ("{", "}")] {
+                let closing = close.repeat(depth);
+                let nested = format!("{}{closing}", open.repeat(depth));
+                for nested in [nested.clone(), open.repeat(depth), format!("['\\'{closing}', {nested}")] {
+                    let header = format!("{{'descr': {nested}, 'fortran_order': False, 'shape': (1,)}}\n");
+                    let error = refused(&npy(&header));
+                    assert!(error.contains("brackets within more than 6 others"), "{error}");
+                }
+            }
+        }
+        let error = refused(&npy(&format!("{{''' ' ''': {}\n", "[".repeat(24))));
+        assert!(error.contains("triple quotes"), "{error}");
+        let error = refused(&npy(&" ".repeat((1 << 16) + 1)));
+        assert!(error.contains("its header has 65537 bytes, and 65536 are the most"), "{error}");
+        // Records within records, and brackets in names.
+        for records in ["[('a', [('b', '<f8', (2,))])]", "[('[[[[[[[[', '<f8')]"] {
+            let error = refused(&npy(&format!("{{'descr': {records}, 'fortran_order': False, 'shape': (1,)}}\n")));
+            assert!(error.contains("(records) is not read"), "{error}");
+        }
+        let whole = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}\n");
+        (0..whole.len()).for_each(|length| drop(refused(&whole[..length])));
+    }
+
+    #[test]
+    fn no_more_is_read_than_the_array_takes() {
+        // Streams without end behind a header.
+        for (length, told) in [(1, "more data follow the array"), (1 << 40, "are the most that are read")] {
+            let header = npy(&format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({length},)}}\n"));
+            let size = header.len() as u64 + 8 * length;
+            let error =
+                decode::<f64>(header.as_slice().chain(std::io::repeat(0)), size).expect_err("refused").to_string();
+            assert!(error.contains(told), "{error}");
+        }
     }
 
     #[test]
