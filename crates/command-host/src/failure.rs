@@ -134,7 +134,8 @@ impl Failure {
                 (code, error.to_string(), help, excerpt)
             }
         };
-        Some(Report { code, message: printable(&message), help, excerpt: excerpt.map(Excerpt::printable) })
+        let message = printable(&shortened(message));
+        Some(Report { code, message, help, excerpt: excerpt.map(Excerpt::printable) })
     }
 }
 
@@ -227,6 +228,16 @@ fn with_prefix(rendered: &str) -> String {
 /// written is lost.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable(text));
+}
+
+/// Cuts a message that repeats a large part of a file.
+fn shortened(mut message: String) -> String {
+    const MOST_BYTES: usize = 8000;
+    if message.len() > MOST_BYTES {
+        message.truncate(message.floor_char_boundary(MOST_BYTES));
+        message.push_str("...");
+    }
+    message
 }
 
 /// Escapes control characters but newlines: names and content of files may hold some that steer a
@@ -354,6 +365,12 @@ mod tests {
         let line = "1,\u{1b}\u{9b},2".to_owned();
         let excerpt = Excerpt { name: "a\rb".into(), line, row: 1, marked: 2..5, label: None }.printable();
         assert_eq!((excerpt.name.as_str(), excerpt.line.as_str()), ("a\\rb", "1,???,2"));
+    }
+
+    #[test]
+    fn a_long_message_is_cut() {
+        let (_, message) = told(Failure::new(Code::Data, "é".repeat(1 << 20))).expect("a message");
+        assert!(message.len() < 8010 && message.ends_with("é..."), "{}", message.len());
     }
 
     #[test]

@@ -15,7 +15,8 @@
 //! - [`start_threads`] starts the threads that compute, or fails with a message;
 //! - with the feature `plot`, `PictureOptions` are the options of every command that draws, and a
 //!   `Picture` is the file of a figure of the crate `hep-figure`;
-//! - with the feature `testing`, `testing` checks the command lines that pages quote.
+//! - with the feature `testing`, `testing` checks the command lines that pages quote, and runs a
+//!   command on hostile files.
 //!
 //! A system brings its subcommands, and chooses the exit codes of its library's errors. The library
 //! does not depend on this crate:
@@ -102,7 +103,7 @@
 //! - `output`, `distinct`: files that are written atomically, and never over an input.
 //! - `print`, `bench`: tables, JSON, medians and rates.
 //! - `picture`: files of figures, with the feature `plot`; `quiet`: messages of GPU drivers.
-//! - `testing`: checks of quoted command lines, with the feature `testing`.
+//! - `testing`: quoted command lines and hostile files, with the feature `testing`.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]

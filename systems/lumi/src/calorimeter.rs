@@ -66,17 +66,20 @@ struct Area {
 }
 
 impl Calorimeter {
+    /// The largest number of cells.
+    pub const MOST_CELLS: usize = 1 << 16;
+
     /// Makes a calorimeter. The first `outer` cells are in the outer area, the next `middle` cells
     /// in the middle area. `plane` is \[a, b, c, d\] of the plane a x + b y + c z + d = 0 of the
     /// shower maxima \[mm\].
     ///
     /// # Errors
-    /// [`Error::Geometry`] if the areas have more cells than `cells`, if there are more than 2^16
-    /// cells, if the plane is parallel to the beam, if a value is not finite, or if a gain is not
-    /// above 0.
+    /// [`Error::Geometry`] if the areas have more cells than `cells`, if there are more than
+    /// [`Calorimeter::MOST_CELLS`], if the plane is parallel to the beam, if a value is not finite,
+    /// or if a gain is not above 0.
     pub fn new(cells: Vec<Cell>, outer: usize, middle: usize, plane: [f64; 4]) -> Result<Self> {
         let wrong = |what: String| Err(Error::Geometry { what });
-        if outer + middle > cells.len() || cells.len() > 1 << 16 {
+        if outer + middle > cells.len() || cells.len() > Self::MOST_CELLS {
             return wrong(format!("{outer} outer and {middle} middle ones of {} cells (65,536 at most)", cells.len()));
         }
         if !plane.iter().all(|value| value.is_finite()) || plane[2] == 0.0 {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use super::{NamedEdges, file_error, refuse_other_format};
+use super::{MOST_BYTES, NamedEdges, file_error, refuse_other_format};
 use crate::error::{Error, Result};
 use crate::mesh::Triangles;
 
@@ -12,6 +12,11 @@ const POINT: i64 = 15;
 const LINE: i64 = 1;
 const TRIANGLE: i64 = 2;
 
+/// Most bytes of a physical name. Each element repeats the name in memory.
+const LONGEST_NAME: usize = 1024;
+/// Most physical groups of a curve. Each edge is listed for each group.
+const MOST_GROUPS: usize = 64;
+
 /// Reads the triangles of a mesh in the plane, and the edges of its physical curves by their names.
 /// A physical curve without a name is called by its number.
 ///
@@ -19,7 +24,7 @@ const TRIANGLE: i64 = 2;
 /// [`Error::File`] if the file cannot be read or is not a plane mesh of triangles of first order in
 /// MSH 4.1, or in MSH 2.2 as text. Faults of a text file are [`Error::Line`].
 pub fn read_gmsh(path: &Path) -> Result<(Triangles, NamedEdges)> {
-    let bytes = std::fs::read(path).map_err(|error| file_error(path, error))?;
+    let bytes = table_file::read_whole(path, MOST_BYTES).map_err(|error| file_error(path, error))?;
     // Text before the first section is no fault, unless it is that of another format.
     if !bytes.trim_ascii_start().starts_with(b"$") || bytes.trim_ascii_start().starts_with(b"$NOD") {
         refuse_other_format(path, &bytes)?;
@@ -71,10 +76,10 @@ impl Reader<'_> {
 
     fn mesh(mut self) -> Result<(Triangles, NamedEdges)> {
         let mut content = Content::default();
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         while let Some(section) = self.section() {
             let is_read = ["PhysicalNames", "Entities", "Nodes", "Elements"].contains(&section.as_str());
-            if is_read && !seen.iter().any(|seen| seen == "MeshFormat") {
+            if is_read && !seen.contains("MeshFormat") {
                 return self.error(format!("${section} comes before $MeshFormat, which tells how to read it"));
             }
             match (section.as_str(), self.version) {
@@ -89,10 +94,10 @@ impl Reader<'_> {
                 _ => {}
             }
             self.end(&section)?;
-            seen.push(section);
+            seen.insert(section);
         }
         for wanted in ["MeshFormat", "Nodes", "Elements"] {
-            if !seen.iter().any(|section| section == wanted) {
+            if !seen.contains(wanted) {
                 return self.error(format!("the file has no section ${wanted}"));
             }
         }
@@ -224,6 +229,10 @@ impl Reader<'_> {
                 return self.error("a physical name should be a dimension, a number and a name in quotes");
             };
             let name = rest.trim_matches('"').to_owned();
+            if name.len() > LONGEST_NAME {
+                let length = name.len();
+                return self.error(format!("a physical name of {length} bytes, and {LONGEST_NAME} at most are read"));
+            }
             content.names.insert((dimension, tag), name);
         }
         Ok(())
@@ -247,6 +256,13 @@ impl Reader<'_> {
                     }
                 }
                 if dimension == 1 {
+                    physical.sort_unstable();
+                    physical.dedup();
+                    let groups = physical.len();
+                    if groups > MOST_GROUPS {
+                        return self
+                            .error(format!("a curve of {groups} physical groups, and {MOST_GROUPS} at most are read"));
+                    }
                     content.curves.insert(tag, physical);
                 }
             }
@@ -339,7 +355,8 @@ impl Reader<'_> {
             for _ in tags {
                 self.int()?;
             }
-            let names = if physical == 0 { Vec::new() } else { vec![content.name_of_curve(physical)] };
+            let is_named = kind == LINE && physical != 0;
+            let names = if is_named { vec![content.name_of_curve(physical)] } else { Vec::new() };
             self.element(content, kind, &names)?;
         }
         let mut seen = HashSet::new();
@@ -483,6 +500,34 @@ mod tests {
         }
         let end = OLD_SQUARE.find("\n$NodeData").expect("a section");
         assert!((0..end).all(|length| read(&OLD_SQUARE.as_bytes()[..length]).is_err()));
+    }
+
+    /// Each file took minutes.
+    #[test]
+    fn time_is_linear_in_the_file() {
+        let refused = |text: &str| {
+            let begun = std::time::Instant::now();
+            let error = read(text.as_bytes()).expect_err("refused").to_string();
+            assert!(begun.elapsed().as_secs() < 10, "{error}");
+            error
+        };
+        let groups: String = (1..=20_000).map(|tag| format!("{tag} ")).collect();
+        let blocks = "1 5 1 0\n".repeat(40_000);
+        let error = refused(&format!(
+            "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Entities\n0 1 0 0\n5 0 0 0 0 1 0 20000 {groups}0\n$EndEntities\n\
+             $Elements\n40000 0 0 0\n{blocks}$EndElements\n"
+        ));
+        assert!(error.contains("a curve of 20000 physical groups"), "{error}");
+        let (name, elements) = ("a".repeat(400_000), "1 1 2 7 7 1 2\n".repeat(40_000));
+        let error = refused(&format!(
+            "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n1 7 \"{name}\"\n$EndPhysicalNames\n\
+             $Elements\n40000\n{elements}$EndElements\n"
+        ));
+        assert!(error.contains("a physical name of 400000 bytes"), "{error}");
+        let unknown: String = (0..60_000).map(|i| format!("$A{i}\n$EndA{i}\n")).collect();
+        let names = "$PhysicalNames\n0\n$EndPhysicalNames\n".repeat(60_000);
+        let error = refused(&format!("{unknown}$MeshFormat\n4.1 0 8\n$EndMeshFormat\n{names}"));
+        assert!(error.contains("no section $Nodes"), "{error}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub fn read_mesh(path: &Path) -> Result<(Triangles, NamedEdges)> {
     }
     let [nodes, _] = paths(path);
     if path != nodes && !nodes.exists() && path.is_file() {
-        let bytes = std::fs::read(path).map_err(|error| file_error(path, error))?;
+        let bytes = table_file::read_whole(path, MOST_BYTES).map_err(|error| file_error(path, error))?;
         if bytes.trim_ascii_start().starts_with(b"$") && formats::name_of(path, &bytes).is_none() {
             return read_gmsh(path);
         }
@@ -41,6 +41,9 @@ pub fn read_mesh(path: &Path) -> Result<(Triangles, NamedEdges)> {
     }
     Ok((read(path)?, NamedEdges::new()))
 }
+
+/// Most bytes of a mesh or of a file of fields, which is kept in memory.
+const MOST_BYTES: u64 = 4 << 30;
 
 const MESHES: &str = "meshes are read from Gmsh's MSH 4.1 or 2.2, or from .node and .ele files";
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::file_error;
+use super::{MOST_BYTES, file_error};
 use crate::error::{Error, Result};
 use crate::mesh::Mesh;
 
@@ -99,7 +99,7 @@ fn escaped(name: &str) -> String {
 /// # Errors
 /// [`Error::File`] if the file cannot be read, has no such array, or stores it in another way.
 pub fn read_vtu(path: &Path, name: &str) -> Result<Vec<f64>> {
-    let bytes = std::fs::read(path).map_err(|error| file_error(path, error))?;
+    let bytes = table_file::read_whole(path, MOST_BYTES).map_err(|error| file_error(path, error))?;
     field(&bytes, name).map_err(|what| Error::File { path: path.display().to_string(), what })
 }
 
@@ -126,9 +126,12 @@ fn field(bytes: &[u8], name: &str) -> VtuResult<Vec<f64>> {
     let start = text.find("<PointData").ok_or("the file has no point data")?;
     let points = &text[start..start + text[start..].find("</PointData>").ok_or("<PointData> has no end")?];
     let mut names = Vec::new();
-    for (at, _) in points.match_indices("<DataArray") {
-        let array = &points[at..];
-        let Some(head) = tag(array, "<DataArray") else { continue };
+    // Each search begins behind the tag before, so that time is linear.
+    let mut rest = points;
+    while let Some(at) = rest.find("<DataArray") {
+        let array = &rest[at..];
+        let head = tag(array, "<DataArray").ok_or("a tag has no end")?;
+        rest = &array[head.len()..];
         let found = attribute(head, "Name").unwrap_or_default();
         if found != escaped(name) {
             names.push(found);
@@ -148,7 +151,10 @@ fn field(bytes: &[u8], name: &str) -> VtuResult<Vec<f64>> {
             _ => Err(format!("`{name}` has an unknown format")),
         };
     }
-    Err(format!("there is no point data `{name}`; there is {}", names.join(", ")))
+    const MOST_NAMES: usize = 20;
+    let more = if names.len() > MOST_NAMES { ", ..." } else { "" };
+    names.truncate(MOST_NAMES);
+    Err(format!("there is no point data `{name}`; there is {}{more}", names.join(", ")))
 }
 
 fn bad(word: &str) -> String {
@@ -242,6 +248,23 @@ mod tests {
         assert!(error.contains("no point data `w`; there is v, "), "{error}");
         assert!((0..bytes.len()).step_by(7).all(|length| field(&bytes[..length], "u < 1").is_err() || length > 1000));
         assert!(write_vtu(Vec::new(), &mesh, &[("u", &u[1..])]).is_err());
+    }
+
+    #[test]
+    fn time_is_linear_in_the_file() {
+        let refused = |points: &str| {
+            let begun = std::time::Instant::now();
+            let file = format!("<VTKFile type=\"UnstructuredGrid\"><PointData>{points}</PointData></VTKFile>");
+            let error = field(file.as_bytes(), "u").expect_err("refused");
+            assert!(begun.elapsed().as_secs() < 5, "{error}");
+            error
+        };
+        // The only ends of tags are those behind the arrays.
+        assert!(refused(&"<DataArray ".repeat(200_000)).contains("there is no point data `u`"));
+        let error = refused(&"<DataArray Name=\"v\"/>".repeat(100_000));
+        assert!(error.ends_with("v, ...") && error.len() < 200, "{error}");
+        let file = format!("<VTKFile type=\"UnstructuredGrid\"><PointData{}</PointData", "<DataArray ".repeat(200_000));
+        assert_eq!(field(file.as_bytes(), "u"), Err("a tag has no end".to_owned()));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 mod adapters;
 #[cfg(feature = "command")]
 mod command;
+#[cfg(all(feature = "command", unix))]
+mod hostile;
 mod known;
 mod problem;
 

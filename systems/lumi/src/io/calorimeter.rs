@@ -1,11 +1,10 @@
 //! Geometry and calibration of a calorimeter: a TOML file, and a CSV file with a row for each cell.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
+use table_file::{RowError, Table};
 
 use crate::calorimeter::{Calorimeter, Cell};
 use crate::error::{Error, Result};
@@ -20,7 +19,7 @@ struct Geometry {
     cells: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Area {
     Outer,
@@ -29,28 +28,46 @@ enum Area {
 }
 
 /// A row of the CSV file. The number of a cell is its row, from 0.
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Serialize)]
 struct Row {
     area: Area,
     x_mm: f64,
     y_mm: f64,
     gain_mev: f64,
-    #[serde(deserialize_with = "whole")]
     pedestal: i16,
 }
 
-fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<i16, D::Error> {
-    let text = String::deserialize(from)?;
-    table_file::whole(&text).map_err(|reason| D::Error::custom(format!("pedestal `{text}` {reason}")))
+/// The columns of the CSV file.
+const COLUMNS: [&str; 5] = ["area", "x_mm", "y_mm", "gain_mev", "pedestal"];
+
+impl Row {
+    /// Reads the fields of a row, in the order of [`COLUMNS`].
+    fn read([area, x_mm, y_mm, gain_mev, pedestal]: [&str; 5]) -> Result<Self, String> {
+        let number = |name: &str, text: &str| text.parse().map_err(|_| format!("{name} `{text}` is no number"));
+        Ok(Self {
+            area: match area {
+                "outer" => Area::Outer,
+                "middle" => Area::Middle,
+                "inner" => Area::Inner,
+                _ => return Err(format!("area `{area}` is none of outer, middle and inner")),
+            },
+            x_mm: number("x_mm", x_mm)?,
+            y_mm: number("y_mm", y_mm)?,
+            gain_mev: number("gain_mev", gain_mev)?,
+            pedestal: table_file::whole(pedestal).map_err(|reason| format!("pedestal `{pedestal}` {reason}"))?,
+        })
+    }
 }
 
 fn failed(path: &Path, what: impl ToString) -> Error {
     Error::File { path: path.display().to_string(), what: what.to_string() }
 }
 
+/// Most bytes of the TOML file.
+const MOST_BYTES: u64 = 1 << 20;
+
 fn read_geometry(path: &Path) -> Result<Geometry> {
-    let text = fs::read_to_string(path).map_err(|source| failed(path, source))?;
+    let text = table_file::read_text(path, MOST_BYTES).map_err(|source| failed(path, source))?;
     toml::from_str(&text).map_err(|source| failed(path, source))
 }
 
@@ -76,12 +93,27 @@ pub fn calorimeter_cells(path: &Path) -> Result<PathBuf> {
 pub fn read_calorimeter(path: &Path) -> Result<Calorimeter> {
     let geometry = read_geometry(path)?;
     let table = cells_of(path, &geometry);
-    let mut reader = csv::Reader::from_reader(table_file::open(&table).map_err(|source| failed(&table, source))?);
+    let broken = |(line, error): (u64, RowError)| match line {
+        0 => failed(&table, error),
+        line => failed(&table, format!("line {line}: {error}")),
+    };
+    let mut rows = Table::open(&table).map_err(broken)?;
+    let header = rows.header();
+    let at = COLUMNS.map(|name| header.iter().position(|column| column == name));
+    let [Some(area), Some(x), Some(y), Some(gain), Some(pedestal)] = at else {
+        return Err(failed(&table, format!("the columns are {}, and the file lacks one", COLUMNS.join(", "))));
+    };
+    if header.len() > COLUMNS.len() {
+        return Err(failed(&table, format!("the columns are {}, and the file has more", COLUMNS.join(", "))));
+    }
     let mut cells = Vec::new();
     let mut counts = [0; 3];
     let mut last = Area::Outer;
-    for row in reader.deserialize() {
-        let Row { area, x_mm, y_mm, gain_mev, pedestal } = row.map_err(|source| failed(&table, source))?;
+    // One cell too many is enough for an error.
+    while cells.len() <= Calorimeter::MOST_CELLS && rows.advance().map_err(|error| broken((rows.line(), error)))? {
+        let fields = [area, x, y, gain, pedestal].map(|column| rows.row()[column].as_str());
+        let row = Row::read(fields).map_err(|what| broken((rows.line(), RowError::Bad(what))))?;
+        let Row { area, x_mm, y_mm, gain_mev, pedestal } = row;
         if area < last {
             let what = format!("cell {}: outer cells come first, then middle ones, then inner ones", cells.len());
             return Err(failed(&table, what));

@@ -190,7 +190,7 @@ impl Event {
     /// True hits.
     fn read_acts(&mut self, hits: &Path, surfaces: &mut Surfaces) -> Result<()> {
         let mut table = Table::open(hits)?;
-        if table.header.iter().all(|name| !name.starts_with("particle_id")) {
+        if !table.has_particles() {
             let what = "it has no column particle_id, and there is no eventNNN-truth.csv beside it";
             return Err(failed(hits, Some(1), what));
         }

@@ -1,9 +1,14 @@
 //! Rows of CSV files.
 
-use std::io::Read;
 use std::path::Path;
 
 use crate::error::{Error, Result};
+
+/// More columns than any version of ACTS has for the parts of a particle's id.
+const MOST_PARTS: usize = 16;
+
+/// More characters than any identifier has.
+const LONGEST_ID: usize = 64;
 
 pub(super) fn failed(path: &Path, row: Option<u64>, what: impl ToString) -> Error {
     Error::File { path: path.display().to_string(), row, what: what.to_string() }
@@ -12,28 +17,35 @@ pub(super) fn failed(path: &Path, row: Option<u64>, what: impl ToString) -> Erro
 /// Rows of a CSV file.
 pub(super) struct Table<'a> {
     path: &'a Path,
-    pub(super) header: csv::StringRecord,
     /// The columns that name a particle together.
     particle: Vec<usize>,
-    reader: csv::Reader<Box<dyn Read>>,
-    row: csv::StringRecord,
+    rows: table_file::Table,
 }
 
 impl<'a> Table<'a> {
     pub(super) fn open(path: &'a Path) -> Result<Self> {
-        let bytes = table_file::open(path).map_err(|source| failed(path, None, source))?;
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
-        let header = reader.headers().map_err(|source| failed(path, Some(1), source))?.clone();
-        let named = header.iter().enumerate().filter(|(_, name)| name.starts_with("particle_id"));
-        let particle = named.map(|(column, _)| column).collect();
-        Ok(Self { path, header, particle, reader, row: csv::StringRecord::new() })
+        let rows = table_file::Table::open(path);
+        let rows = rows.map_err(|(line, error)| failed(path, Some(line).filter(|&line| line > 0), error))?;
+        let named = rows.header().iter().enumerate().filter(|(_, name)| name.starts_with("particle_id"));
+        let particle: Vec<usize> = named.map(|(column, _)| column).collect();
+        if particle.len() > MOST_PARTS {
+            let what = format!("{} columns `particle_id...`, and {MOST_PARTS} at most are read", particle.len());
+            return Err(failed(path, Some(rows.line()), what));
+        }
+        Ok(Self { path, particle, rows })
+    }
+
+    /// Returns whether columns name the particle of a row.
+    pub(super) fn has_particles(&self) -> bool {
+        !self.particle.is_empty()
     }
 
     pub(super) fn columns<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N]> {
         let mut columns = [0; N];
         for (column, name) in columns.iter_mut().zip(names) {
             *column = self
-                .header
+                .rows
+                .header()
                 .iter()
                 .position(|other| other == name)
                 .ok_or_else(|| failed(self.path, Some(1), format!("there is no column `{name}`")))?;
@@ -41,23 +53,24 @@ impl<'a> Table<'a> {
         Ok(columns)
     }
 
+    /// Goes to the next row; false at the end.
     pub(super) fn next(&mut self) -> Result<bool> {
-        self.reader.read_record(&mut self.row).map_err(|source| failed(self.path, None, source))
+        self.rows.advance().map_err(|error| self.wrong(error))
     }
 
     pub(super) fn wrong(&self, what: impl ToString) -> Error {
-        failed(self.path, self.row.position().map(csv::Position::line), what)
+        failed(self.path, Some(self.rows.line()), what)
     }
 
     pub(super) fn text(&self, column: usize) -> &str {
-        self.row.get(column).unwrap_or_default()
+        self.rows.row().get(column).map_or("", String::as_str)
     }
 
     pub(super) fn number(&self, column: usize) -> Result<f64> {
         let text = self.text(column);
         let number = text.parse().ok().filter(|number: &f64| number.is_finite());
         number.ok_or_else(|| {
-            let name = self.header.get(column).unwrap_or_default();
+            let name = self.rows.header().get(column).map_or("", String::as_str);
             self.wrong(format!("`{text}` in column `{name}` is no finite number"))
         })
     }
@@ -70,6 +83,10 @@ impl<'a> Table<'a> {
     /// have `1` and another one `1.0`.
     pub(super) fn id(&self, column: usize) -> Result<String> {
         let text = self.text(column);
+        if text.len() > LONGEST_ID {
+            let length = text.len();
+            return Err(self.wrong(format!("an identifier of {length} bytes, and {LONGEST_ID} at most are read")));
+        }
         match table_file::whole::<i128>(text) {
             Ok(number) => Ok(number.to_string()),
             Err(reason) if text.parse::<f64>().is_ok_and(f64::is_finite) => Err(self.unlike(column, reason)),
@@ -78,7 +95,7 @@ impl<'a> Table<'a> {
     }
 
     fn unlike(&self, column: usize, reason: &str) -> Error {
-        let (text, name) = (self.text(column), self.header.get(column).unwrap_or_default());
+        let (text, name) = (self.text(column), self.rows.header().get(column).map_or("", String::as_str));
         self.wrong(format!("`{text}` in column `{name}` {reason}"))
     }
 

@@ -78,11 +78,7 @@ const VACUUM: &str = "vacuum";
 /// Reads a geometry.
 pub(super) fn read(path: &Path) -> Result<Geometry, Failure> {
     let wrong = |what: String| Failure::new(Code::Data, format_args!("{}: {what}", path.display()));
-    let metadata = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
-    if metadata.len() > MOST_BYTES {
-        return Err(wrong(format!("{} bytes: a geometry has {MOST_BYTES} at most", metadata.len())));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let text = table_file::read_text(path, MOST_BYTES).map_err(|error| wrong(error.to_string()))?;
     parse(&text).map_err(wrong)
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use command_host::{Code, Failure};
-use csv::{ReaderBuilder, StringRecord, Trim};
+use table_file::{RowError, Table};
 use transport::{Kind, Primary, simulate};
 
 /// The default number of particles: a second or two on the CPU.
@@ -108,39 +108,29 @@ struct Read {
 /// Reads particles. The run rejects those that are not finite.
 fn read(path: &Path) -> Result<Read, Failure> {
     let told = |what: String| Failure::new(Code::Data, format_args!("{}{what}", table_file::name(path)));
-    let broken = |error: csv::Error| {
-        let line = error.position().map_or_else(String::new, |position| format!(":{}", position.line()));
-        let what = match error.into_kind() {
-            csv::ErrorKind::Utf8 { .. } => "it is no text in UTF-8".to_owned(),
-            csv::ErrorKind::Io(error) => error.to_string(),
-            other => format!("{other:?}"),
-        };
-        told(format!("{line}: {what}"))
+    let broken = |line: u64, error: RowError| match line {
+        0 => told(format!(": {error}")),
+        line => told(format!(":{line}: {error}")),
     };
-    let file = table_file::open(path).map_err(|error| told(format!(": {error}")))?;
-    // Rows of another length are reported with the name of the file.
-    let mut reader = ReaderBuilder::new().flexible(true).trim(Trim::All).comment(Some(b'#')).from_reader(file);
-    let header = reader.headers().map_err(broken)?.clone();
+    let mut table = Table::open(path).map_err(|(line, error)| broken(line, error))?;
+    let header = table.header().to_vec();
     let column = |&name: &&str| {
         header.iter().position(|column| column.eq_ignore_ascii_case(name)).ok_or_else(|| {
-            let there = header.iter().collect::<Vec<_>>().join(",");
+            let there = header.join(",");
             told(format!(":1: there is no column `{name}`: {} are wanted, and there are `{there}`", COLUMNS.join(",")))
         })
     };
     let at = COLUMNS.iter().map(column).collect::<Result<Vec<_>, _>>()?;
-    let event = column_names::event_column(header.iter()).map_err(|reason| told(format!(":1: {reason}")))?;
+    let event = column_names::event_column(header.iter().map(String::as_str))
+        .map_err(|reason| told(format!(":1: {reason}")))?;
     let event_at = event.and_then(|event| header.iter().position(|column| column == event));
     let mut particles = Read::default();
-    let mut row = StringRecord::new();
-    while reader.read_record(&mut row).map_err(broken)? {
-        let line = row.position().map_or(0, csv::Position::line);
-        if row.len() != header.len() {
-            return Err(told(format!(":{line}: {} columns, and the header has {}", row.len(), header.len())));
-        }
+    while table.advance().map_err(|error| broken(table.line(), error))? {
+        let (line, row) = (table.line(), table.row());
         let wrong = |column: usize, what: &str| {
             told(format!(":{line}: column `{}`: `{}` is {what}", COLUMNS[column], &row[at[column]]))
         };
-        let kind = match &row[at[0]] {
+        let kind = match row[at[0]].as_str() {
             "photon" => Kind::Photon,
             "electron" => Kind::Electron,
             "positron" => Kind::Positron,

@@ -2,6 +2,8 @@
 
 mod bench;
 mod common;
+#[cfg(unix)]
+mod hostile;
 mod inputs;
 mod outputs;
 mod runs;
