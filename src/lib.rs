@@ -90,7 +90,6 @@
 //! Files of spacepoints and configurations in TOML are read by the crate `zfinder-io`;
 //! `zfinder-study` simulates events and measures efficiencies.
 
-#![forbid(unsafe_code)]
 // Dead code is checked with the feature `gpu`, because the GPU engine alone calls some items.
 #![cfg_attr(not(feature = "gpu"), allow(dead_code))]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -190,6 +190,9 @@ class Finder:
     ) -> Results:
         """Find the vertices of every RoI.
 
+        No other thread may write to the arrays meanwhile: numpy does not prevent that, and the
+        behaviour is undefined.
+
         Parameters
         ----------
         x : array-like or table

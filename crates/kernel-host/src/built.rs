@@ -8,14 +8,29 @@ use crate::status::lock;
 
 /// Guards of a shader against its own faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Checks {
+pub struct Checks {
+    pub(crate) is_trusted: bool,
+}
+
+impl Checks {
     /// naga adds bounds checks to every access and a bound to every loop.
-    #[default]
-    Checked,
-    /// No bounds checks, which is a large gain in tight loops. The caller guarantees that the
-    /// kernel stays within its buffers and that its loops end, for every input. An access out of
+    pub const CHECKED: Self = Self { is_trusted: false };
+
+    /// Returns the value without bounds checks and without bounds of loops, which is a large gain
+    /// in tight loops.
+    ///
+    /// A crate calls this once, in a constant beside its shaders, and says there why they are
+    /// sound.
+    ///
+    /// # Safety
+    /// Every kernel that is built with the returned value stays within its buffers, and its loops
+    /// end, for every content of its buffers and every value of its constants. An access out of
     /// bounds is undefined behaviour on the device.
-    Trusted,
+    #[expect(unsafe_code, reason = "the caller vouches for shaders")]
+    #[must_use]
+    pub const unsafe fn trusted() -> Self {
+        Self { is_trusted: true }
+    }
 }
 
 /// Description of a [`Kernel`].
@@ -97,6 +112,10 @@ mod tests {
     use super::*;
     use crate::gpu::Gpu;
 
+    // SAFETY: `data` has a word, and the noop backend executes nothing.
+    #[expect(unsafe_code, reason = "the kernel below is trusted")]
+    const TRUSTED: Checks = unsafe { Checks::trusted() };
+
     const DOUBLE: &str = "
         override FACTOR: u32 = 2;
         @group(0) @binding(0) var<storage, read_write> data: array<u32>;
@@ -111,7 +130,7 @@ mod tests {
             source: &source,
             entry_points: &["double"],
             constants: &[("FACTOR", 3.0)],
-            checks: Checks::Checked,
+            checks: Checks::CHECKED,
         };
         assert!(gpu.built_kernels().get(&wanted).is_none());
         let both = Kernel::build_all(&gpu, &[wanted, KernelDescriptor { source: &renamed, ..wanted }]).expect("built");
@@ -121,7 +140,7 @@ mod tests {
             KernelDescriptor { constants: &[("FACTOR", 4.0)], ..wanted },
             KernelDescriptor { constants: &[], ..wanted },
             KernelDescriptor { entry_points: &[], ..wanted },
-            KernelDescriptor { checks: Checks::Trusted, ..wanted },
+            KernelDescriptor { checks: TRUSTED, ..wanted },
         ] {
             assert!(gpu.built_kernels().get(&other).is_none(), "{other:?}");
         }
@@ -137,7 +156,7 @@ mod tests {
     fn no_more_are_kept_than_there_is_room_for() {
         let gpu = Gpu::noop().expect("the noop backend is always there");
         let source = KernelSource::new("double").piece("double.wgsl", DOUBLE);
-        let first = KernelDescriptor { source: &source, entry_points: &[], constants: &[], checks: Checks::Checked };
+        let first = KernelDescriptor { source: &source, entry_points: &[], constants: &[], checks: Checks::CHECKED };
         let kernel = Kernel::build(&gpu, &first).expect("built");
         for number in 0..MOST {
             let constants = [("FACTOR", number as f64)];

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::buffer::Buffer;
-use crate::built::{Checks, Kernel, KernelDescriptor, Key};
+use crate::built::{Kernel, KernelDescriptor, Key};
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::reflect::{self, Binding, EntryPoint};
@@ -298,14 +298,15 @@ fn prepare<'a>(gpu: &Gpu, descriptor: &KernelDescriptor<'a>) -> Result<Prepared<
     let shader = wgpu::ShaderModuleDescriptor { label, source: wgpu::ShaderSource::Wgsl(source.text().into()) };
     let (module, layout, pipeline_layout) = gpu
         .catch(|| {
-            let module = match descriptor.checks {
-                Checks::Checked => device.create_shader_module(shader),
-                // SAFETY: the caller of `Checks::Trusted` guarantees what its documentation
-                // demands.
+            let module = if descriptor.checks.is_trusted {
+                // SAFETY: the caller of `Checks::trusted` vouches for every kernel that is built
+                // with its value.
                 #[expect(unsafe_code, reason = "modules without wgpu's checks")]
-                Checks::Trusted => unsafe {
+                unsafe {
                     device.create_shader_module_trusted(shader, wgpu::ShaderRuntimeChecks::unchecked())
-                },
+                }
+            } else {
+                device.create_shader_module(shader)
             };
             let layout =
                 device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &layout_entries });

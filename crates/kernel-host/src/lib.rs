@@ -38,7 +38,7 @@
 //!     source: &source,
 //!     entry_points: &["scale"],
 //!     constants: &[("FACTOR", 3.0)],
-//!     checks: Checks::Checked,
+//!     checks: Checks::CHECKED,
 //! })?;
 //!
 //! use wgpu::BufferUsages;

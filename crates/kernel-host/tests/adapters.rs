@@ -27,6 +27,11 @@ fn sum(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) group: ve
 }
 ";
 
+// SAFETY: the only trusted kernel is SUM: `at` is compared with the length of `numbers`, and `sums`
+// has a word for each workgroup.
+#[expect(unsafe_code, reason = "a kernel without checks is under test")]
+const TRUSTED: Checks = unsafe { Checks::trusted() };
+
 /// Runs a test on the device of every adapter.
 fn each(options: &GpuOptions, test: impl Fn(&Gpu)) {
     for adapter in on_adapters() {
@@ -49,8 +54,7 @@ fn a_kernel_computes_the_same_checked_and_trusted() {
         let constants = [("THREADS", 128.0), ("GAIN", 3.0)];
         let descriptor =
             |checks| KernelDescriptor { source: &source, entry_points: &["sum"], constants: &constants, checks };
-        let kernels =
-            Kernel::build_all(gpu, &[descriptor(Checks::Checked), descriptor(Checks::Trusted)]).expect("built");
+        let kernels = Kernel::build_all(gpu, &[descriptor(Checks::CHECKED), descriptor(TRUSTED)]).expect("built");
         let data: Vec<u32> = (0..1000).map(|i| i * i).collect();
         let expected: Vec<u32> = data.chunks(128).map(|chunk| chunk.iter().map(|x| 3 * x).sum()).collect();
         for kernel in &kernels {
@@ -115,7 +119,7 @@ fn what_the_adapter_cannot_hold_is_refused() {
                 source: &source,
                 entry_points: &["greedy"],
                 constants: &constants,
-                checks: Checks::Checked,
+                checks: Checks::CHECKED,
             };
             Kernel::build(gpu, &descriptor)
         };
@@ -222,7 +226,7 @@ fn futures_may_be_dropped_midway_and_awaited_in_any_order() {
     each(&GpuOptions::default(), |gpu| {
         let source = KernelSource::new("busy").piece("busy.wgsl", BUSY);
         let descriptor =
-            KernelDescriptor { source: &source, entry_points: &[], constants: &[], checks: Checks::Checked };
+            KernelDescriptor { source: &source, entry_points: &[], constants: &[], checks: Checks::CHECKED };
         let kernel = Kernel::build(gpu, &descriptor).expect("built");
         let mut state = Buffer::<u32>::new("state", storage());
         state.write(gpu, &[0]).expect("written");
@@ -346,7 +350,7 @@ fn shaders_reach_the_hosts_memory() {
         let source = KernelSource::new("sum").piece("sum.wgsl", SUM);
         let constants = [("THREADS", 64.0), ("GAIN", 2.0)];
         let descriptor =
-            KernelDescriptor { source: &source, entry_points: &[], constants: &constants, checks: Checks::Checked };
+            KernelDescriptor { source: &source, entry_points: &[], constants: &constants, checks: Checks::CHECKED };
         let kernel = Kernel::build(gpu, &descriptor).expect("built");
         let mut upload = Upload::<u32>::new("numbers").readable_by_shaders(gpu);
         assert!(matches!(upload.raw(), Err(Error::BufferTooSmall { .. })));
@@ -402,7 +406,7 @@ fn a_kernel_says_how_many_workgroups_the_next_has() {
         let build = |name: &str, text: &str| {
             let source = KernelSource::new(name).piece(name, text);
             let descriptor =
-                KernelDescriptor { source: &source, entry_points: &[], constants: &[], checks: Checks::Checked };
+                KernelDescriptor { source: &source, entry_points: &[], constants: &[], checks: Checks::CHECKED };
             Kernel::build(gpu, &descriptor).expect("built")
         };
         let (write, count) = (build("write", WRITE), build("count", COUNT));

@@ -27,7 +27,7 @@ fn copy_source() -> KernelSource {
 }
 
 fn descriptor<'a>(source: &'a KernelSource, constants: &'a [(&'a str, f64)]) -> KernelDescriptor<'a> {
-    KernelDescriptor { source, entry_points: &[], constants, checks: Checks::Checked }
+    KernelDescriptor { source, entry_points: &[], constants, checks: Checks::CHECKED }
 }
 
 fn noop() -> Gpu {

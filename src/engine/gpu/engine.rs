@@ -24,6 +24,7 @@ use crate::engine::gpu::part_plan::{Header, PartPlan, Regions};
 use crate::engine::gpu::shaders::Density;
 use crate::engine::gpu::shape::{RowSharing, Shape};
 use crate::engine::gpu::tracklets::GpuTracklets;
+use crate::engine::gpu::trust::TRUSTED;
 use crate::engine::gpu::workspace::{SearchBuffers, Workspace};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::Real;
@@ -93,7 +94,7 @@ impl<R: Real> TypedEngine<R> {
             Encoding::Compact => Compact::new(&search),
             Encoding::Lossless => None,
         };
-        let checks = if options.checked { Checks::Checked } else { Checks::Trusted };
+        let checks = if options.checked { Checks::CHECKED } else { TRUSTED };
         let kernels = KernelSet::build(&gpu, &shape, compact.as_ref(), checks)?;
         let mut capacity = Capacity::new(&gpu);
         if let Some(bytes) = options.most_buffer_bytes {

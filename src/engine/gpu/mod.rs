@@ -16,6 +16,7 @@ pub(in crate::engine) mod tests;
 #[cfg(any(test, feature = "internals"))]
 mod timing;
 pub(crate) mod tracklets;
+mod trust;
 mod workspace;
 
 use std::sync::atomic::AtomicUsize;

@@ -5,9 +5,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
-use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, KernelSource, Readback, wgpu};
+use kernel_host::{Buffer, Gpu, Kernel, KernelDescriptor, KernelSource, Readback, wgpu};
 
 use crate::engine::gpu::shaders::{Rounding, probe_rounding};
+use crate::engine::gpu::trust::TRUSTED;
 use crate::engine::real::Real;
 use crate::error::Result;
 use crate::options::Precision;
@@ -69,7 +70,7 @@ async fn run_probe<R: Real, T: Pod>(
     constants: &[(&str, f64)],
     operands: &[[R; 2]],
 ) -> Result<Vec<[T; 2]>> {
-    let (entry_points, checks) = (&[ENTRY_POINT][..], Checks::Trusted);
+    let (entry_points, checks) = (&[ENTRY_POINT][..], TRUSTED);
     let kernel = Kernel::build(gpu, &KernelDescriptor { source, entry_points, constants, checks })?;
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
     let mut given = Buffer::<[R; 2]>::new("operands", usage);

@@ -6,6 +6,7 @@ use kernel_host::{Checks, Engine, Gpu, GpuOptions, Opened};
 
 use crate::engine::Action;
 use crate::engine::cpu::CpuEngine;
+use crate::engine::gpu::trust::TRUSTED;
 use crate::engine::gpu::{
     Accumulators, Atomics, GpuEngine, GpuSettings, Loops, Order, Stage, StageTime, Strategy, TablesIn,
 };
@@ -110,7 +111,7 @@ impl AssemblerBuilder {
     /// slower.
     #[must_use]
     pub fn checked(mut self, checked: bool) -> Self {
-        self.gpu.checks = if checked { Checks::Checked } else { Checks::Trusted };
+        self.gpu.checks = if checked { Checks::CHECKED } else { TRUSTED };
         self
     }
 
@@ -155,7 +156,7 @@ impl Assembler<f32> {
             loops: Loops::default(),
             order: Order::default(),
             workgroup_size: None,
-            checks: Checks::Trusted,
+            checks: TRUSTED,
             most_field_bytes: u64::MAX,
         };
         AssemblerBuilder { engine: Engine::Auto, gpu }

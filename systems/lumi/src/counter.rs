@@ -5,6 +5,7 @@ use kernel_host::{Checks, Engine, Gpu, Opened};
 use crate::calorimeter::Calorimeter;
 use crate::counters::{EventCounters, Scheme, Settings};
 use crate::engine::cpu;
+use crate::engine::gpu::trust::TRUSTED;
 use crate::engine::gpu::{GpuEngine, GpuSettings, KernelTime};
 use crate::error::{Error, Result};
 use crate::event::EventBatch;
@@ -88,7 +89,7 @@ impl LumiCounterBuilder {
     /// slower.
     #[must_use]
     pub fn checked(mut self, checked: bool) -> Self {
-        self.gpu.checks = if checked { Checks::Checked } else { Checks::Trusted };
+        self.gpu.checks = if checked { Checks::CHECKED } else { TRUSTED };
         self
     }
 
@@ -128,7 +129,7 @@ impl LumiCounter {
             calorimeter: Calorimeter::lhcb(),
             engine: Engine::Auto,
             settings: Settings { scheme: Scheme::default(), least_chi2: 25.0 },
-            gpu: GpuSettings { workgroup_size: None, checks: Checks::Trusted, most_column_bytes: u64::MAX },
+            gpu: GpuSettings { workgroup_size: None, checks: TRUSTED, most_column_bytes: u64::MAX },
         }
     }
 

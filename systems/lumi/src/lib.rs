@@ -55,7 +55,6 @@
 //! - `luminosity`: averages of counters, and the log-zero method.
 //! - [`io`], `error`: files and failures.
 
-#![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 mod calorimeter;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use kernel_host::{Checks, Engine, Gpu, Opened, Precision};
 
 use crate::batch::{Batch, Number};
+use crate::engine::gpu::trust::TRUSTED;
 use crate::engine::gpu::{GpuEngine, GpuSettings, IndexMap};
 use crate::engine::{Fitted, Mode, Task, cpu, reference};
 use crate::error::{Error, Result};
@@ -81,7 +82,7 @@ impl FitterBuilder {
     /// slower.
     #[must_use]
     pub fn checked(mut self, checked: bool) -> Self {
-        self.gpu.checks = if checked { Checks::Checked } else { Checks::Trusted };
+        self.gpu.checks = if checked { Checks::CHECKED } else { TRUSTED };
         self
     }
 
@@ -185,7 +186,7 @@ impl Fitter<f32> {
             map: IndexMap::default(),
             workgroup_size: 128,
             rows: 1,
-            checks: Checks::Trusted,
+            checks: TRUSTED,
             part_bytes: 32 << 20,
         };
         FitterBuilder { engine: Engine::Auto, task: Task::default(), gpu }

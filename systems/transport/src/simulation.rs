@@ -11,6 +11,7 @@ use crate::engine::cpu::histories;
 use crate::engine::ended::{Ended, Status};
 use crate::engine::gpu::kernels::{GpuEngine, GpuSettings};
 use crate::engine::gpu::time::StageTime;
+use crate::engine::gpu::trust::TRUSTED;
 use crate::engine::reference;
 use crate::error::Result;
 use crate::field::AnyField;
@@ -158,7 +159,7 @@ impl SimulationBuilder {
     /// Sets whether kernels have bounds checks; false by default. Checked kernels are slower.
     #[must_use]
     pub fn checked(mut self, checked: bool) -> Self {
-        self.gpu.checks = if checked { Checks::Checked } else { Checks::Trusted };
+        self.gpu.checks = if checked { Checks::CHECKED } else { TRUSTED };
         self
     }
 

@@ -26,7 +26,7 @@ impl Both {
     fn of(gpu: &Gpu, config: &Config, detector: &Detector) -> Self {
         let search = Search::new(config, detector).expect("valid");
         let rounding = pollster::block_on(choose_rounding::<f32>(gpu, Precision::F32)).expect("a device");
-        let device = GpuTracklets::new(gpu.clone(), &search, rounding, Checks::Checked, 128 << 20).expect("kernels");
+        let device = GpuTracklets::new(gpu.clone(), &search, rounding, Checks::CHECKED, 128 << 20).expect("kernels");
         Self { device, tracklets: TrackletSearch::new(config, detector), search }
     }
 

@@ -5,6 +5,7 @@ mod parts;
 mod shaders;
 mod solve;
 pub(crate) mod system;
+pub(crate) mod trust;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kernel_host::wgpu::ComputePass;
-use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor};
+use kernel_host::{Buffer, Gpu, Kernel, KernelDescriptor};
 
 use super::shaders::{self, Diagonal};
 use super::solve::{ConjugateGradients, Scales, too_large};
 use super::{GATHERING, rows, written};
+use crate::engine::gpu::trust::TRUSTED;
 use crate::error::{Error, Result};
 use crate::matrix::NodeMatrix;
 use crate::mesh::{Mesh, Number};
@@ -40,7 +41,7 @@ impl<T: Number> GpuSystem<T> {
                 source: &shaders::matrix::<T>(),
                 entry_points: &[],
                 constants: &[("WORKGROUP_SIZE", GATHERING.into())],
-                checks: Checks::Trusted,
+                checks: TRUSTED,
             },
         )?;
         let mut scales = vec![T::default(); mesh.nodes()];
@@ -50,7 +51,7 @@ impl<T: Number> GpuSystem<T> {
             *scale = T::from_f64(if value > 0.0 { 1.0 / value } else { 0.0 });
         }
         let scales = Scales { numbers: &scales, of: Diagonal::Nodes };
-        let gradients = ConjugateGradients::new(&gpu, &mesh, scales, GATHERING, Checks::Trusted)?;
+        let gradients = ConjugateGradients::new(&gpu, &mesh, scales, GATHERING, TRUSTED)?;
         Ok(Self {
             offsets: written(&gpu, "offsets", matrix.pairs().offsets())?,
             neighbours: written(&gpu, "neighbours", matrix.pairs().neighbours())?,

@@ -7,6 +7,7 @@
 mod cells;
 mod decode;
 mod shaders;
+pub(crate) mod trust;
 mod workspace;
 
 use std::collections::VecDeque;

@@ -1,6 +1,7 @@
 //! The GPU engine: uploads parts of a batch, fits them, and reads them back, several at a time.
 
 mod shaders;
+pub(crate) mod trust;
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -13,6 +13,7 @@ use super::sort::{GpuGather, GpuSort, SortSettings};
 use super::workspace::Workspace;
 use crate::deposits::Grid;
 use crate::engine::Kernels;
+use crate::engine::gpu::trust::TRUSTED;
 use crate::error::{Error, Result};
 use crate::geometry::Mesh;
 use crate::track::Process;
@@ -41,7 +42,7 @@ impl Default for GpuSettings {
         Self {
             kernels: Kernels::default(),
             sort_by: SortBy::default(),
-            checks: Checks::Trusted,
+            checks: TRUSTED,
             workgroup_size: None,
             tail_steps: 128,
         }

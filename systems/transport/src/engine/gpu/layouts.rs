@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{BufferUsages, ComputePassDescriptor, Features};
-use kernel_host::{AdapterChoice, Buffer, Checks, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Timer};
+use kernel_host::{AdapterChoice, Buffer, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Timer};
 
 use super::count::storage;
 use super::field::GpuField;
 use super::shaders;
+use crate::engine::gpu::trust::TRUSTED;
 use crate::error::{Error, Result};
 use crate::field::AnyField;
 use crate::integrate::State;
@@ -104,7 +105,7 @@ pub fn time_layout(
     }
     let source = shaders::layout(layout);
     let constants: &[_] = &[("WORKGROUP_SIZE", WORKGROUP_SIZE.into())];
-    let descriptor = KernelDescriptor { source: &source, entry_points: &[], constants, checks: Checks::Trusted };
+    let descriptor = KernelDescriptor { source: &source, entry_points: &[], constants, checks: TRUSTED };
     let kernel = Kernel::build(&gpu, &descriptor)?;
     let field = GpuField::new(&gpu, &AnyField::Uniform([0.0, 0.0, FIELD]))?;
     let mut params = Buffer::new("params", BufferUsages::UNIFORM | BufferUsages::COPY_DST);

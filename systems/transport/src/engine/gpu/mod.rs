@@ -11,4 +11,5 @@ mod shaders;
 pub(crate) mod sort;
 pub(crate) mod sorter;
 pub(crate) mod time;
+pub(crate) mod trust;
 mod workspace;

@@ -11,6 +11,7 @@ use kernel_host::{AdapterChoice, Buffer, Checks, Gpu, GpuOptions, Kernel, Kernel
 
 use super::field::{GpuAccuracy, GpuField};
 use super::shaders::{self, Products};
+use crate::engine::gpu::trust::TRUSTED;
 use crate::error::{Error, Result};
 use crate::field::AnyField;
 use crate::integrate::{Path, State};
@@ -142,7 +143,7 @@ impl Probe {
             return Err(Error::Options { what });
         }
         let field = GpuField::new(&gpu, field)?;
-        let checks = if options.is_checked { Checks::Checked } else { Checks::Trusted };
+        let checks = if options.is_checked { Checks::CHECKED } else { TRUSTED };
         let constants: &[_] = &[("WORKGROUP_SIZE", workgroup_size.into())];
         let build = |source| {
             let source = &source;

@@ -10,6 +10,7 @@ use kernel_host::{Buffer, Checks, Gpu, Readback, Timer};
 use super::count::{CountBuffers, CountJob, CountSettings, GpuCount, STATUS, refused, storage};
 use super::sort::{GpuGather, GpuSort, SortBuffers, SortJob, SortSettings};
 use crate::classes::{Count, PartTime, Sorted};
+use crate::engine::gpu::trust::TRUSTED;
 use crate::error::{Error, Result};
 
 /// How to count and to sort.
@@ -24,7 +25,7 @@ pub(crate) struct GpuSettings {
 
 impl GpuSettings {
     fn checks(self) -> Checks {
-        if self.is_checked { Checks::Checked } else { Checks::Trusted }
+        if self.is_checked { Checks::CHECKED } else { TRUSTED }
     }
 
     fn sort(self, classes: u32) -> SortSettings {
