@@ -146,7 +146,7 @@ impl Find {
         let provenance_file = output::provenance_file(self.output.as_deref(), format);
         let outputs = [self.output.as_deref(), provenance_file.as_deref(), self.tracklets_file.as_deref()];
         let outputs = outputs.into_iter().flatten();
-        self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), outputs)?;
+        self.input.check_outputs(&inputs, truth.as_ref(), self.config.file(), outputs)?;
         let options = self.input.read_options(on_error);
         let shard = self.shard.as_ref().map(|option| option.shard).unwrap_or_default();
         let reader = selection.reader(inputs.files, detector.clone(), &config)?.with_options(options).with_shard(shard);

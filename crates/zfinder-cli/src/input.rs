@@ -171,17 +171,24 @@ impl Skipped {
 }
 
 impl InputOptions {
-    /// Checks that no output is an input file or another output.
+    /// Checks that no output is an input file, another file of an event in an input folder, or
+    /// another output.
     pub(super) fn check_outputs<'a>(
         &'a self,
-        files: &'a [PathBuf],
+        inputs: &'a Inputs,
         truth: Option<&'a TruthTable>,
         configs: impl IntoIterator<Item = &'a Path>,
         outputs: impl IntoIterator<Item = &'a Path>,
     ) -> Result<(), Failure> {
         let truth = truth.map_or(&[][..], TruthTable::paths);
         let named = [self.rois.as_deref(), self.objects.as_deref(), self.detector.as_deref().map(Path::new)];
-        let read = files.iter().chain(truth).map(PathBuf::as_path).chain(named.into_iter().flatten());
+        let read = inputs
+            .files
+            .iter()
+            .chain(&inputs.companions)
+            .chain(truth)
+            .map(PathBuf::as_path)
+            .chain(named.into_iter().flatten());
         check_distinct(read.chain(configs), outputs)
     }
 
@@ -336,9 +343,10 @@ pub(super) fn inputs(paths: &[PathBuf], skipped: &mut Skipped) -> Result<Inputs,
                     continue;
                 }
                 match zfinder_io::inputs(std::slice::from_ref(path)) {
-                    Ok(Inputs { files, skipped }) => {
+                    Ok(Inputs { files, skipped, companions }) => {
                         inputs.files.extend(files);
                         inputs.skipped.extend(skipped);
+                        inputs.companions.extend(companions);
                     }
                     Err(error) => skipped.skip(error)?,
                 }

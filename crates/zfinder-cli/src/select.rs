@@ -58,7 +58,7 @@ impl SelectOptions {
         let detector = self.input.detector(&inputs.files, OnError::Stop)?;
         let selection = self.input.selection([&config], self.config.beam_spot_events().is_some())?;
         let truth = self.input.truth(&self.paths, &inputs.files)?;
-        self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), output)?;
+        self.input.check_outputs(&inputs, truth.as_ref(), self.config.file(), output)?;
         let options = self.input.read_options(OnError::Stop);
         let reader = selection.reader(inputs.files, detector.clone(), &config)?.with_options(options);
         let mut rois = RoiSource::new(reader);

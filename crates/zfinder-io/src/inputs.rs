@@ -13,9 +13,11 @@ use crate::error::{Error, Result};
 pub struct Inputs {
     /// Files of spacepoints: the named files, and those in named folders, sorted by name.
     pub files: Vec<PathBuf>,
-    /// Files and folders that were left out of the folders. Files that accompany spacepoints
-    /// (truth, RoIs) and hidden files are not listed.
+    /// Files and folders that were left out of the folders. Hidden files are not listed.
     pub skipped: Vec<PathBuf>,
+    /// Files in the folders that accompany spacepoints: truth, RoIs, and the other files of a
+    /// TrackML event. A command must not replace them, whether it reads them or not.
+    pub companions: Vec<PathBuf>,
 }
 
 /// Expands folders into files of spacepoints, sorted by path. A folder contributes each file
@@ -77,7 +79,11 @@ fn add_folder(path: &Path, depth: usize, inputs: &mut Inputs) -> Result<bool> {
     let before = [inputs.files.len(), inputs.skipped.len()];
     for entry in entries {
         let stem = data_stem(&entry).filter(|_| entry.is_file());
-        if stem.as_deref().is_some_and(is_companion) || file_name(&entry).starts_with('.') {
+        if file_name(&entry).starts_with('.') {
+            continue;
+        }
+        if stem.as_deref().is_some_and(is_companion) {
+            inputs.companions.push(entry);
             continue;
         }
         // The name decides for some files; the header decides for all others.

@@ -185,7 +185,7 @@ impl Evaluate {
         })?;
         let outputs = [&self.output, &self.plot, &self.plot_vertices].into_iter().filter_map(|path| path.as_deref());
         let configs_read = self.config.iter().map(PathBuf::as_path);
-        self.input.check_outputs(&inputs.files, Some(&truth), configs_read, outputs)?;
+        self.input.check_outputs(&inputs, Some(&truth), configs_read, outputs)?;
         let by = self.by(&truth)?;
         let mut out = Output::open(self.output.as_deref(), PROGRAM)?;
         let open = |path: &PathBuf| self.picture.open(path, PROGRAM);

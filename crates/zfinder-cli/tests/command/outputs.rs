@@ -41,6 +41,39 @@ fn an_output_replaces_no_input_of_any_kind() {
     );
 }
 
+/// Every file of a folder of events stays, also one that the command does not read.
+#[test]
+fn an_output_replaces_no_file_of_an_input_folder() {
+    let dir = folder();
+    let files = [
+        ("points.csv", TRACKS),
+        ("part2.csv", TRACKS),
+        ("truth_vertices.csv", "event,vz_mm,is_hard_scatter\n3,12,1\n"),
+        ("rois.csv", "event_id,roi_id,phi_min,phi_max\n3,0,-1,1\n"),
+        ("event3-particles.csv", "particle_id\n"),
+    ];
+    let files = files.map(|(name, content)| (written(&dir, name, content), content));
+    let events = dir.path().display().to_string();
+    let link = dir.path().join("link.csv").display().to_string();
+    fs::hard_link(dir.path().join("rois.csv"), &link).expect("a link");
+    let find = ["find", "-q", "--engine", "reference", "--format", "csv", &events];
+    let evaluate = ["evaluate", "--engine", "reference", "--format", "csv", &events];
+    let histogram = ["histogram", "--format", "csv", &events];
+    for path in files.iter().map(|(path, _)| path).chain([&link]) {
+        for command in [&find[..], &[&find[..], &["--shard", "2/2"]].concat(), &evaluate, &histogram] {
+            failed(&zfinder(&[command, &["-o", path]].concat()), 2, &["the output file is one of the inputs", path]);
+        }
+    }
+    for (path, content) in &files {
+        assert_eq!(fs::read_to_string(path).expect("there"), *content);
+    }
+    // Another file of the folder is no input: a second run replaces the answers of the first.
+    let answers = dir.path().join("vertices.csv").display().to_string();
+    for _ in 0..2 {
+        succeeded(zfinder(&[&["find", "-q", "--engine", "reference", &events, "-o"], &[&*answers][..]].concat()));
+    }
+}
+
 #[test]
 fn a_temporary_name_is_in_no_message() {
     let dir = folder();
