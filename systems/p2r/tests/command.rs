@@ -288,8 +288,8 @@ fn faults_are_reported() {
     let mut small = vec!["run"];
     small.extend(SMALL);
     for (more, code, told) in [
-        (vec!["--engine", "cpu", "--bsize", "0"], 1, "groups of 1 or more, not of 0"),
-        (vec!["--engine", "cpu", "--layers", "23"], 1, "23 layers, and there are 22 at most"),
+        (vec!["--engine", "cpu", "--bsize", "0"], 2, "groups of 1 or more, not of 0"),
+        (vec!["--engine", "cpu", "--layers", "23"], 2, "there are 22 at most"),
         (vec!["--engine", "cpu", "--precision", "f64"], 1, "use f32, or the reference engine"),
         (vec!["--engine", "cpu", "--output", "/nowhere/there/x.npy"], 1, "/nowhere/there/x.npy"),
         (vec!["--engine", "cpu", "--output", "x.txt"], 2, "name a file .npz, .csv or .npy"),
@@ -307,7 +307,7 @@ fn faults_are_reported() {
     for (arguments, code, told) in [
         (&["run", "--engine", "cpu", "--events", "50000", "--tracks", "100000"][..], 1, "GB are needed"),
         (&["run", "/nowhere/x.npz"], 1, "/nowhere/x.npz"),
-        (&["run", "/nowhere/x.npz", "--field", "0"], 1, "a magnetic field of 0 T bends no track"),
+        (&["run", "/nowhere/x.npz", "--field", "0"], 2, "a magnetic field of 0 T bends no track"),
         (&["scan", "--engine", "cpu", "--plot", "scan.gif"], 2, ".png, .svg or .pdf"),
         (&["bench", "--workgroup-size", "2x"], 2, "ROWSxCOLUMNS"),
     ] {
@@ -327,11 +327,22 @@ fn a_bench_needs_events_and_tracks() {
         &["scan", "--bsize", "0"],
         &["bench", "--events", "0"],
         &["bench", "--tracks", "0"],
+        &["bench", "--layers", "0"],
+        &["run", "--layers", "0"],
     ] {
         let done = run(&[arguments, &["--engine", "cpu"]].concat());
         let said = text(&done.stderr);
         assert_eq!(done.status.code(), Some(2), "{arguments:?}: {said}");
         assert!(said.contains("1 or more") && !said.contains("panicked"), "{arguments:?}: {said}");
+    }
+    for (arguments, told) in [
+        (["run", "--events", "18446744073709551615"], "too many for one batch"),
+        (["scan", "--rounds", "4294967295"], "1..=10000"),
+        (["bench", "--rounds", "4294967295"], "1..=10000"),
+    ] {
+        let done = run(&[&arguments[..], &["--engine", "cpu"]].concat());
+        let said = text(&done.stderr);
+        assert!(done.status.code() == Some(2) && said.contains(told), "{arguments:?}: {said}");
     }
 }
 

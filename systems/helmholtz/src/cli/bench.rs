@@ -44,7 +44,7 @@ pub(super) struct Bench {
     #[command(flatten)]
     gpu: GpuLists,
     /// Rounds of each
-    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
     /// JSON instead of a table
     #[arg(long, help_heading = "Output")]

@@ -48,6 +48,8 @@ enum Command {
 fn exit_code(error: &Error) -> Code {
     match error {
         Error::WorkgroupSize { .. } | Error::Expression { .. } | Error::Part { .. } | Error::Singular => Code::Usage,
+        // Values of options; a file has none of these faults.
+        Error::Levels { .. } | Error::Height { .. } | Error::Generator { .. } => Code::Usage,
         Error::Gpu(_) | Error::NoF64 { .. } | Error::NoAtomics { .. } => Code::Gpu,
         _ => Code::Data,
     }

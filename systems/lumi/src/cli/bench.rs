@@ -27,7 +27,7 @@ pub(super) struct Bench {
     #[arg(long, value_delimiter = ',', default_value = "0.1,1", value_name = "F,F,...", value_parser = fraction)]
     lumi_fraction: Vec<f64>,
     /// Rounds of each
-    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
     /// Seed of the simulation
     #[arg(long, default_value_t = 1, value_name = "N")]

@@ -36,7 +36,7 @@ pub(super) struct Bench {
     #[arg(long, value_enum, default_values = ["v1", "v2", "v3"], value_delimiter = ',', value_name = "MAP,MAP,...")]
     map: Vec<MapName>,
     /// Rounds of each
-    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
     /// JSON instead of tables
     #[arg(long)]

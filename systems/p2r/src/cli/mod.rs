@@ -38,7 +38,8 @@ enum Command {
 /// Returns the exit code of an error of the library.
 fn exit_code(error: &Error) -> Code {
     match error {
-        Error::WorkgroupSize { .. } => Code::Usage,
+        // The layout of a batch and the field are options.
+        Error::WorkgroupSize { .. } | Error::Batch { .. } => Code::Usage,
         Error::Gpu(_) | Error::NoF64 { .. } => Code::Gpu,
         _ => Code::Data,
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use command_host::{Engines, median};
-use p2r::{Batch, Fitter, FitterBuilder, IndexMap, Layout, Mode, Number, Simulation, Spread};
+use p2r::{Batch, Fitter, FitterBuilder, IndexMap, Layout, MAX_LAYERS, Mode, Number, Simulation, Spread};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ModeName {
@@ -89,6 +89,14 @@ pub(super) fn count(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Parses the number of layers of simulated hits.
+fn layers(text: &str) -> Result<usize, String> {
+    match count(text)? {
+        layers if layers > MAX_LAYERS => Err(format!("there are {MAX_LAYERS} at most")),
+        layers => Ok(layers),
+    }
+}
+
 /// Parses a number above zero.
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     let number: f64 = text.trim().parse().map_err(|error| format!("{error}"))?;
@@ -138,7 +146,7 @@ impl FromStr for Shape {
 #[derive(Args)]
 pub(super) struct SimulationOptions {
     /// Layers of simulated hits, 22 at most
-    #[arg(long, default_value_t = 20, value_name = "N", help_heading = "Input")]
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = layers, help_heading = "Input")]
     layers: usize,
     /// Of --spread seed: relative standard deviation of each number
     #[arg(long, default_value_t = 1e-5, value_name = "S", value_parser = smear, help_heading = "Input")]

@@ -43,7 +43,7 @@ pub(super) struct Scan {
     #[arg(long, default_values = ["128"], value_delimiter = ',', value_name = "N|ROWSxCOLUMNS,...")]
     workgroup_size: Vec<Shape>,
     /// Rounds of each
-    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
     /// Draw the lines, too
     #[arg(long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
