@@ -2,7 +2,6 @@
 
 use std::io::{self, IsTerminal};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use zfinder_serve::{BatchOptions, Model, Options, Server, TlsOptions};
 
 use super::engine::DeviceOptions;
 use super::input;
-use super::options::{in_flight, words};
+use super::options::words;
 use super::search::counted;
 use command_host::{Failure, note, on_interrupt};
 
@@ -41,6 +40,10 @@ pub(super) struct Serve {
     /// unless --tls-client-ca is given
     #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into(), help_heading = "Listening")]
     bind: IpAddr,
+    /// Answer requests of this web page, such as https://example.org:8080; may be repeated. Requests
+    /// of other pages are refused, and so are requests for other hosts on the loopback interface
+    #[arg(long, value_name = "ORIGIN", help_heading = "Listening")]
+    allow_origin: Vec<String>,
     /// PEM file of the server's certificate and its intermediates: encrypts gRPC and HTTP
     #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "Listening")]
     tls_cert: Option<PathBuf>,
@@ -68,33 +71,39 @@ pub(super) struct Serve {
     max_delay_us: u64,
     /// RoIs of a batch that does not wait for more [default: 512 on the CPU, 2048 on a GPU]
     #[arg(long, value_name = "N", help_heading = "Batches")]
-    batch_rois: Option<NonZeroUsize>,
+    batch_rois: Option<usize>,
     /// Requests that may wait; one more is refused with RESOURCE_EXHAUSTED
     #[arg(long, value_name = "N", default_value = "8192", help_heading = "Batches")]
-    queue: NonZeroUsize,
+    queue: usize,
     /// Bytes of requests that may wait, in MiB
     #[arg(long, value_name = "MIB", default_value = "1024", help_heading = "Batches")]
-    queue_mib: NonZeroU32,
-    /// Batches in flight on each device [default: 2 on the CPU; on a GPU twice as many as cores, 2
-    /// to 16]
-    #[arg(long, value_name = "N", value_parser = in_flight, help_heading = "Batches")]
-    in_flight: Option<NonZeroUsize>,
+    queue_mib: u32,
+    /// Batches in flight on each device, 1,024 at most [default: 2 on the CPU; on a GPU twice as
+    /// many as cores, 2 to 16]
+    #[arg(long, value_name = "N", help_heading = "Batches")]
+    in_flight: Option<usize>,
 
     /// Largest request, in MiB, before and after decompression
     #[arg(long, value_name = "MIB", default_value = "64", help_heading = "Limits")]
-    max_message_mib: NonZeroU32,
+    max_message_mib: u32,
     /// Bytes of all requests that are being received, in MiB; one more is refused with
     /// RESOURCE_EXHAUSTED
     #[arg(long, value_name = "MIB", default_value = "4096", help_heading = "Limits")]
-    max_receiving_mib: NonZeroU32,
+    max_receiving_mib: u32,
+    /// Bytes of all answers that wait to be sent, in MiB; one more request is refused with
+    /// RESOURCE_EXHAUSTED
+    #[arg(long, value_name = "MIB", default_value = "1024", help_heading = "Limits")]
+    max_sending_mib: u32,
     /// Let clients on this host put tensors into shared memory (/dev/shm, Linux). Every client of
     /// the server can then read and write objects there with this user's rights
     #[arg(long, help_heading = "Listening")]
     shared_memory: bool,
-    /// Connections at once; more wait to be accepted
+    /// Connections at once; one more takes the place of the one that has been idle longest, or
+    /// waits. The metrics have 64 more
     #[arg(long, value_name = "N", default_value = "16384", help_heading = "Limits")]
-    max_connections: NonZeroU32,
-    /// Longest duration of requests in flight after TERM, in seconds
+    max_connections: usize,
+    /// Longest duration of requests in flight after TERM, in seconds. Then they are refused with
+    /// UNAVAILABLE
     #[arg(long, value_name = "SECONDS", default_value_t = 30, help_heading = "Limits")]
     drain_seconds: u32,
 
@@ -153,7 +162,8 @@ impl Serve {
         };
         let options = self.options()?;
         let models = counted(options.models.len(), "model");
-        let server = Server::start(options)?;
+        raise_file_limit();
+        let server = Server::start(options).map_err(name_option)?;
         tell(&format!("serving {models}"));
         if is_open {
             let how = if is_encrypted { "" } else { ", and requests are not encrypted" };
@@ -204,32 +214,96 @@ impl Serve {
             key,
             client_authorities: self.tls_client_ca,
         });
+        let detector = input::detector(Some(&self.detector), &[], None, OnError::Stop)?;
         Ok(Options {
             grpc: address(self.grpc),
             http: address(self.http),
             metrics: address(self.metrics),
             models,
-            detector: input::detector(Some(&self.detector), &[], None, OnError::Stop)?,
             engine: self.device.engine()?,
             threads: self.device.threads()?,
             batches: BatchOptions {
                 max_delay: Duration::from_micros(self.max_delay_us),
-                batch_rois: self.batch_rois.map(NonZeroUsize::get),
-                queue_requests: self.queue.get(),
+                batch_rois: self.batch_rois,
+                queue_requests: self.queue,
                 queue_bytes: mebibytes(self.queue_mib),
-                in_flight: self.in_flight.map(NonZeroUsize::get),
+                in_flight: self.in_flight,
                 ..BatchOptions::default()
             },
             max_message_bytes: mebibytes(self.max_message_mib),
             max_receiving_bytes: mebibytes(self.max_receiving_mib),
+            max_sending_bytes: mebibytes(self.max_sending_mib),
             shared_memory: self.shared_memory,
-            max_connections: self.max_connections.get() as usize,
+            max_connections: self.max_connections,
+            allowed_origins: self.allow_origin,
             drain: Duration::from_secs(self.drain_seconds.into()),
             tls,
+            ..Options::new(detector)
         })
     }
 }
 
-fn mebibytes(number: NonZeroU32) -> usize {
-    (number.get() as usize).saturating_mul(1 << 20)
+fn mebibytes(number: u32) -> usize {
+    (number as usize).saturating_mul(1 << 20)
+}
+
+/// Names the option of the command in an error of the library, which checks all numbers.
+fn name_option(error: zfinder_serve::Error) -> Failure {
+    let zfinder_serve::Error::Option { name, reason } = &error else { return error.into() };
+    let option = match *name {
+        "batches.batch_rois" => "--batch-rois",
+        "batches.queue_requests" => "--queue",
+        "batches.queue_bytes" => "--queue-mib",
+        "batches.in_flight" => "--in-flight",
+        "batches.max_delay" => "--max-delay-us",
+        "max_message_bytes" => "--max-message-mib",
+        "max_receiving_bytes" => "--max-receiving-mib",
+        "max_sending_bytes" => "--max-sending-mib",
+        "max_connections" => "--max-connections",
+        "allowed_origins" => "--allow-origin",
+        "shared_memory" => "--shared-memory",
+        _ => return error.into(),
+    };
+    Failure::new(command_host::Code::Usage, format!("{option}: {reason}"))
+}
+
+/// Raises the limit of open files as far as the system permits: each connection is a file.
+#[cfg(unix)]
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // Without the permission, the server closes idle connections earlier.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
+#[cfg(not(unix))]
+fn raise_file_limit() {}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use zfinder::Detector;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        serve: Serve,
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_library() {
+        let command = Command::try_parse_from(["serve", "--detector", "generic"]).expect("a command");
+        let options = command.serve.options().unwrap_or_else(|_| panic!("options"));
+        let library = Options::new(Detector::generic());
+        assert_eq!(options.batches, library.batches);
+        assert_eq!(
+            (options.max_message_bytes, options.max_receiving_bytes, options.max_sending_bytes),
+            (library.max_message_bytes, library.max_receiving_bytes, library.max_sending_bytes)
+        );
+        assert_eq!((options.max_connections, options.drain), (library.max_connections, library.drain));
+        assert_eq!((options.grpc, options.http, options.metrics), (library.grpc, library.http, library.metrics));
+        assert!(options.allowed_origins.is_empty() && !options.shared_memory);
+    }
 }

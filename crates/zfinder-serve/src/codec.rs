@@ -13,15 +13,9 @@ use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder};
 use tonic_prost::{ProstCodec, ProstEncoder};
 
+use crate::limits::{DECODED_ALSO, DECODED_FIELD, DECODED_TIMES};
 use crate::proto::ModelInferRequest;
 use crate::proto::model_infer_request::InferInputTensor;
-
-/// Memory of decoded fields for each byte of a message, and in addition to it. Vectors that grow
-/// have room for twice as much, so that message and fields take three to five times the message.
-const MOST_TIMES: usize = 2;
-const ALSO: usize = 1 << 16;
-/// Memory of a field of unknown content: a text, a message, an entry of a map.
-const FIELD: usize = 160;
 
 /// The codec of prost, with a limit on the memory of decoded messages.
 pub(crate) struct BoundedCodec<T, U>(PhantomData<(T, U)>);
@@ -58,8 +52,8 @@ impl<U: Message + Default + Send + 'static> Decoder for BoundedDecoder<U> {
         let bytes = message.chunk();
         let is_request = TypeId::of::<U>() == TypeId::of::<ModelInferRequest>();
         let estimate =
-            if is_request { request_memory(bytes) } else { memory(bytes, |_, payload| FIELD + payload.len()) };
-        let most = MOST_TIMES * bytes.len() + ALSO;
+            if is_request { request_memory(bytes) } else { memory(bytes, |_, payload| DECODED_FIELD + payload.len()) };
+        let most = DECODED_TIMES * bytes.len() + DECODED_ALSO;
         if estimate > most {
             return Err(Status::invalid_argument(format!(
                 "the message has {} bytes and would take {estimate} when it is decoded: it has too many fields or numbers \
@@ -77,7 +71,7 @@ fn request_memory(bytes: &[u8]) -> usize {
         // A tensor stays in the message.
         7 => size_of::<bytes::Bytes>(),
         5 => size_of::<InferInputTensor>() + memory(payload, input_field),
-        _ => FIELD + payload.len(),
+        _ => DECODED_FIELD + payload.len(),
     })
 }
 
@@ -85,7 +79,7 @@ fn input_field(number: u64, payload: &[u8]) -> usize {
     match number {
         3 => 8 * varints(payload),
         5 => memory(payload, contents_field),
-        _ => FIELD + payload.len(),
+        _ => DECODED_FIELD + payload.len(),
     }
 }
 
@@ -96,7 +90,7 @@ fn contents_field(number: u64, payload: &[u8]) -> usize {
         2 | 4 => 4 * varints(payload),
         3 | 5 => 8 * varints(payload),
         6 | 7 => payload.len(),
-        _ => FIELD + payload.len(),
+        _ => DECODED_FIELD + payload.len(),
     }
 }
 
@@ -144,7 +138,7 @@ mod tests {
     use crate::proto::{InferParameter, InferTensorContents};
 
     fn decoded(message: &[u8]) -> bool {
-        request_memory(message) <= MOST_TIMES * message.len() + ALSO
+        request_memory(message) <= DECODED_TIMES * message.len() + DECODED_ALSO
     }
 
     fn input(contents: InferTensorContents) -> InferInputTensor {
@@ -188,7 +182,7 @@ mod tests {
         }
         let raw = ModelInferRequest { raw_input_contents: vec![Bytes::new(); many], ..Default::default() };
         assert!(!decoded(&raw.encode_to_vec()));
-        assert!(memory(&[0x0a, 0].repeat(many), |_, payload| FIELD + payload.len()) > many * FIELD - 1);
+        assert!(memory(&[0x0a, 0].repeat(many), |_, payload| DECODED_FIELD + payload.len()) > many * DECODED_FIELD - 1);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The services that every gRPC server has: health checks, and reflection of its protocols.
 
-use tokio::sync::watch;
 use tonic::server::NamedService;
 use tonic_health::ServingStatus;
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tonic_health::server::HealthReporter;
 use tonic_reflection::server::{Builder, v1, v1alpha};
 
+use crate::drain::{Phase, Phases};
 use crate::error::{Error, Result};
 use crate::grpc::Grpc;
 use crate::proto::grpc_inference_service_server::GrpcInferenceServiceServer;
@@ -16,16 +16,15 @@ const DESCRIPTORS: &[u8] = include_bytes!("generated/inference.binpb");
 
 /// Returns the health service. It says that the server serves until it drains. Streams of watchers
 /// then end, so that their connections can close.
-pub(crate) fn health(drain: watch::Receiver<bool>) -> (HealthServer<impl Health>, impl Future<Output = ()>) {
+pub(crate) fn health(phases: Phases) -> (HealthServer<impl Health>, impl Future<Output = ()>) {
     let (reporter, server) = tonic_health::server::health_reporter();
-    (server, report(reporter, drain))
+    (server, report(reporter, phases))
 }
 
-async fn report(mut reporter: HealthReporter, mut drain: watch::Receiver<bool>) {
+async fn report(mut reporter: HealthReporter, mut phases: Phases) {
     let name = <GrpcInferenceServiceServer<Grpc> as NamedService>::NAME;
     reporter.set_service_status(name, ServingStatus::Serving).await;
-    // An error means that the server is gone.
-    let _ = drain.wait_for(|is_draining| *is_draining).await;
+    phases.reached(Phase::Draining).await;
     for name in ["", name] {
         reporter.set_service_status(name, ServingStatus::NotServing).await;
         reporter.clear_service_status(name).await;

@@ -6,13 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use zfinder::gpu::kernel_host::{self, Gpu, GpuOptions};
 use zfinder::gpu::{AdapterChoice, wgpu};
 use zfinder::{Config, Detector, Engine, ZFinder};
 
 use crate::error::{Error, Result};
+use crate::limits::{FIRST_RETRY, LONGEST_RETRY};
 use crate::model::Model;
 
 /// The finders of all models, in their order.
@@ -20,10 +20,6 @@ pub(crate) type Finders = Arc<[ZFinder]>;
 
 /// Opens a device again and builds the finders of all models on it.
 pub(crate) type Reopen = Arc<dyn Fn() -> Result<Finders> + Send + Sync>;
-
-/// First and longest delay before a lost device is opened again.
-const FIRST_RETRY: Duration = Duration::from_millis(200);
-const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
 /// A device that may be lost and come back.
 pub(crate) struct Device {
@@ -222,7 +218,7 @@ fn of_gpu(gpu: &Gpu, again: AdapterChoice, models: &Arc<[Model]>, detector: &Arc
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     use zfinder::Preset;
 

@@ -8,7 +8,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 use hyper::header::HeaderMap;
 
 use crate::received::Allowance;
-use crate::refusal::{Reason, Refusal};
+use crate::refusal::{Reason, Refusal, shown};
 
 /// The encodings that are read, for messages.
 pub(crate) const ENCODINGS: &str = "gzip, deflate and identity";
@@ -37,7 +37,7 @@ impl Encoding {
             ["gzip" | "x-gzip"] => Ok(Some(Self::Gzip)),
             ["deflate"] => Ok(Some(Self::Deflate)),
             _ => {
-                let found = values.join(", ");
+                let found = shown(&values.join(", "));
                 let message = format!("{name} is `{found}`; the server reads one encoding of {ENCODINGS}");
                 Err(Refusal::new(Reason::UnknownEncoding, message))
             }
@@ -222,13 +222,14 @@ impl Write for Sink {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use flate2::Compression;
     use flate2::write::{GzEncoder, ZlibEncoder};
     use hyper::header::HeaderValue;
-    use tokio::sync::watch;
 
     use super::*;
+    use crate::drain::Phases;
     use crate::received::ReceiveLimits;
 
     const BOTH: [Encoding; 2] = [Encoding::Gzip, Encoding::Deflate];
@@ -248,7 +249,7 @@ mod tests {
     }
 
     fn limits(bytes: usize) -> Arc<ReceiveLimits> {
-        Arc::new(ReceiveLimits::new(bytes, 0, watch::channel(false).1))
+        Arc::new(ReceiveLimits::new(bytes, 0, Duration::from_secs(10), Phases::new().1))
     }
 
     fn inflater(encoding: Encoding, bytes: usize, limits: &Arc<ReceiveLimits>) -> Inflater {
@@ -355,7 +356,7 @@ mod tests {
             (&["br"], Err("`br`")),
             (&["gzip, gzip"], Err("`gzip, gzip`")),
             (&["gzip", "deflate"], Err("`gzip, deflate`")),
-            (&["gz\u{ef}p"], Err("`gz\u{ef}p`")),
+            (&["gz\u{ef}p"], Err("`gz\\u{ef}p`")),
         ] {
             let mut headers = HeaderMap::new();
             for value in values {

@@ -12,6 +12,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::answer::OutputSelection;
 use crate::drain::until_drained;
+use crate::limits::STREAM_IN_FLIGHT;
 use crate::proto;
 use crate::proto::grpc_inference_service_server::GrpcInferenceService;
 use crate::proto::infer_parameter::ParameterChoice;
@@ -20,7 +21,7 @@ use crate::proto::model_infer_response::InferOutputTensor;
 use crate::proto::model_metadata_response::TensorMetadata;
 use crate::proto::system_shared_memory_status_response::RegionStatus;
 use crate::queue::ClientId;
-use crate::refusal::{Reason, Refusal};
+use crate::refusal::{Reason, Refusal, check_name, shown};
 use crate::scheduler;
 use crate::schema::{self, TensorSchema};
 use crate::service::{self, Served, Service};
@@ -29,9 +30,6 @@ use crate::statistics::Total;
 use crate::tensor::{DataType, Tensor, bytes_of};
 
 type Answer<T> = Result<Response<T>, Status>;
-
-/// Requests of one stream that are in flight at once.
-const STREAM_IN_FLIGHT: usize = 64;
 
 /// The service of the protocol.
 pub(crate) struct Grpc(pub(crate) Arc<Service>);
@@ -107,12 +105,13 @@ impl GrpcInferenceService for Grpc {
         let service = Arc::clone(&self.0);
         let client = client(request.extensions());
         let deadline = timeout(request.metadata()).and_then(|timeout| Instant::now().checked_add(timeout));
-        let messages = until_drained(request.into_inner(), service.drain.clone());
+        let messages = until_drained(request.into_inner(), service.phases.clone());
         let answers = messages.map(move |message| {
             let service = Arc::clone(&service);
             async move {
                 let request = message?;
-                let id = request.id.clone();
+                // A refused id is not repeated.
+                let id = check_name("the id", &request.id).map_or_else(|_| String::new(), |()| request.id.clone());
                 Ok(match infer(&service, client, request, Instant::now(), deadline).await {
                     Ok(response) => {
                         proto::ModelStreamInferResponse { infer_response: Some(response), ..Default::default() }
@@ -252,6 +251,7 @@ async fn infer(
     arrived: Instant,
     deadline: Option<Instant>,
 ) -> Result<proto::ModelInferResponse, Refusal> {
+    check_name("the id", &message.id)?;
     let served = service.find(&message.model_name, &message.model_version)?;
     let model = served.model;
     let (id, timeout) = (message.id.clone(), parameter_timeout(&message.parameters));
@@ -318,7 +318,7 @@ struct Parsed {
 /// Reads tensors and wanted outputs from a message.
 fn parse(regions: &Regions, message: proto::ModelInferRequest) -> Result<Parsed, Refusal> {
     let of_tensors = message.inputs.iter().flat_map(|input| input.parameters.keys());
-    schema::check_parameters(message.parameters.keys().chain(of_tensors).map(String::as_str))?;
+    message.parameters.keys().chain(of_tensors).try_for_each(|name| schema::check_parameter(name))?;
     let wanted = OutputSelection::new(message.outputs.iter().map(|output| output.name.as_str()))?;
     let places = message.outputs.iter().map(|output| place(&output.name, &output.parameters));
     let mut places = places.collect::<Result<Vec<_>, _>>()?;
@@ -364,7 +364,7 @@ fn tensor(input: InferInputTensor, raw: Option<Bytes>) -> Result<Tensor, Refusal
     let datatype = DataType::parse(&name, &datatype)?;
     let data = match (raw, contents) {
         (Some(_), Some(_)) => {
-            return Err(Refusal::invalid(format!("input {name} has contents beside raw_input_contents")));
+            return Err(Refusal::invalid(format!("input {} has contents beside raw_input_contents", shown(&name))));
         }
         (Some(raw), None) => raw,
         (None, contents) => typed(&name, datatype, contents.unwrap_or_default())?,
@@ -379,7 +379,7 @@ fn typed(name: &str, datatype: DataType, contents: proto::InferTensorContents) -
         DataType::Bool => bytes_of(bool_contents.into_iter().map(u8::from).collect::<Vec<_>>()),
         DataType::Uint8 => {
             let bytes: Result<Vec<u8>, _> = uint_contents.into_iter().map(u8::try_from).collect();
-            let bytes = bytes.map_err(|_| Refusal::invalid(format!("input {name}: a number is above 255")))?;
+            let bytes = bytes.map_err(|_| Refusal::invalid(format!("input {}: a number is above 255", shown(name))))?;
             bytes_of(bytes)
         }
         DataType::Uint32 => bytes_of(uint_contents),

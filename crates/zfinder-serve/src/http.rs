@@ -3,22 +3,24 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Body as _;
 use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tonic::Status;
+use tonic::{Code, Status};
 
 use crate::encoding::{Encoding, Inflater, SizeLimit};
 use crate::json;
+use crate::limits::{INFLATED_AT_ONCE, REGISTRATION_BYTES};
 use crate::metrics;
+use crate::origin::{self, OriginCheck};
 use crate::path;
 use crate::queue::ClientId;
-use crate::received::Received;
-use crate::refusal::{Reason, Refusal};
+use crate::received::{Allowance, Received};
+use crate::refusal::{Reason, Refusal, shown, shown_error};
 use crate::schema::{self, TensorSchema};
 use crate::service::{self, Served, Service};
 use crate::statistics::Total;
@@ -29,25 +31,57 @@ const HEADER_LENGTH: HeaderName = HeaderName::from_static("inference-header-cont
 pub(crate) type Body = Full<Bytes>;
 
 /// Answers a request of the protocol.
-pub(crate) async fn answer(service: Arc<Service>, most_bytes: usize, mut request: Request<Received>) -> Response<Body> {
+pub(crate) async fn answer(
+    service: Arc<Service>,
+    most_bytes: usize,
+    origins: Arc<OriginCheck>,
+    mut request: Request<Received>,
+) -> Response<Body> {
+    let origin = match origins.check(&request) {
+        Ok(origin) => origin,
+        Err(refusal) => return refuse(&refusal),
+    };
+    let preflight = if origin.is_some() { origin::preflight(&request) } else { None };
     let is_head = replace_head(&mut request);
-    let response = route(&service, most_bytes, request).await.unwrap_or_else(|refusal| refuse(&refusal));
+    let mut response = match preflight {
+        Some(response) => response,
+        None => route(&service, most_bytes, request).await.unwrap_or_else(|refusal| refuse(&refusal)),
+    };
+    if let Some(origin) = origin {
+        origin::allow(&mut response, origin);
+    }
     if is_head { without_body(response) } else { response }
 }
 
-/// Answers a request for metrics.
-pub(crate) fn answer_metrics(service: &Service, mut request: Request<Received>) -> Response<Body> {
+/// Answers a request to the port of the metrics, which has the health checks too: it answers when
+/// other ports have no room.
+pub(crate) fn answer_metrics(
+    service: &Service,
+    origins: &OriginCheck,
+    mut request: Request<Received>,
+) -> Response<Body> {
+    if let Err(refusal) = origins.check(&request) {
+        return refuse(&refusal);
+    }
     let is_head = replace_head(&mut request);
-    let response = if request.uri().path() != "/metrics" {
-        refuse(&unknown(&request))
-    } else if request.method() != Method::GET {
-        wrong_method(&request, &Method::GET)
-    } else {
-        let mut response = Response::new(Body::from(metrics::render(service)));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::CONTENT_TYPE));
-        response
+    let is_get = request.method() == Method::GET;
+    let response = match request.uri().path() {
+        "/metrics" | "/v2/health/live" | "/v2/health/ready" if !is_get => wrong_method(&request, &Method::GET),
+        "/v2/health/live" => health(true),
+        "/v2/health/ready" => health(service.is_ready()),
+        "/metrics" => {
+            let mut response = Response::new(Body::from(metrics::render(service)));
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::CONTENT_TYPE));
+            response
+        }
+        _ => refuse(&unknown(&request)),
     };
     if is_head { without_body(response) } else { response }
+}
+
+/// Returns the answer to a request that is in progress when the time to drain ends.
+pub(crate) fn stopping() -> Response<Body> {
+    refuse(&Refusal::stopping())
 }
 
 /// Replaces the method HEAD by GET. Returns whether the method was HEAD.
@@ -70,7 +104,11 @@ fn without_body(response: Response<Body>) -> Response<Body> {
 }
 
 /// Answers a request for a model or for all models.
-async fn route(service: &Service, most_bytes: usize, request: Request<Received>) -> Result<Response<Body>, Refusal> {
+async fn route(
+    service: &Arc<Service>,
+    most_bytes: usize,
+    request: Request<Received>,
+) -> Result<Response<Body>, Refusal> {
     let path = request.uri().path().to_owned();
     let decoded = path::segments(&path)?;
     let segments: Vec<&str> = decoded.iter().map(|segment| &**segment).collect();
@@ -157,7 +195,7 @@ struct Registration {
 }
 
 const REGISTRATION: SizeLimit =
-    SizeLimit { what: "registration", bytes: 1 << 16, advice: "send key, offset and byte_size alone" };
+    SizeLimit { what: "registration", bytes: REGISTRATION_BYTES, advice: "send key, offset and byte_size alone" };
 
 /// Registers, lists and unregisters regions of shared memory.
 async fn shared_memory(
@@ -187,8 +225,9 @@ async fn shared_memory(
             respond(StatusCode::OK, &status.collect())
         }
         "register" => {
-            let body = read_body(request, REGISTRATION).await?;
+            let (body, _allowance) = read_body(request, REGISTRATION).await?;
             let Registration { key, offset, byte_size } = serde_json::from_slice(&body)
+                .map_err(shown_error)
                 .map_err(|error| Refusal::invalid(format!("the registration is not JSON of one: {error}")))?;
             service.regions.register(name, &key, offset, byte_size)?;
             Response::new(Body::default())
@@ -201,7 +240,7 @@ async fn shared_memory(
 }
 
 fn unknown(request: &Request<Received>) -> Refusal {
-    Refusal::new(Reason::NotFound, format!("there is no `{}`", request.uri().path()))
+    Refusal::new(Reason::NotFound, format!("there is no `{}`", shown(request.uri().path())))
 }
 
 fn health(is_well: bool) -> Response<Body> {
@@ -225,7 +264,7 @@ fn refuse(refusal: &Refusal) -> Response<Body> {
 /// Refuses the method of a request. Every path that answers GET answers HEAD too.
 fn wrong_method(request: &Request<Received>, wanted: &Method) -> Response<Body> {
     let allowed = if *wanted == Method::GET { "GET, HEAD" } else { wanted.as_str() };
-    let (path, found) = (request.uri().path(), request.method());
+    let (path, found) = (shown(request.uri().path()), shown(request.method().as_str()));
     let error = json!({ "error": format!("`{path}` takes the methods {allowed}, not {found}") });
     let mut response = respond(StatusCode::METHOD_NOT_ALLOWED, &error);
     if let Ok(value) = HeaderValue::from_str(allowed) {
@@ -239,7 +278,7 @@ fn header_length(headers: &HeaderMap) -> Result<Option<usize>, Refusal> {
     let Some(value) = headers.get(&HEADER_LENGTH) else { return Ok(None) };
     let length = value.to_str().ok().and_then(|text| text.trim().parse().ok());
     length.map(Some).ok_or_else(|| {
-        let value = String::from_utf8_lossy(value.as_bytes());
+        let value = shown(&String::from_utf8_lossy(value.as_bytes()));
         Refusal::invalid(format!(
             "Inference-Header-Content-Length is `{value}`, which is not a number of bytes; it is the length of the JSON \
              before binary tensors"
@@ -256,41 +295,54 @@ fn name_content_type(refusal: Refusal, value: Option<&HeaderValue>, body: &Bytes
     if is_expected || body.trim_ascii_start().first() == Some(&b'{') {
         return refusal;
     }
-    let message = refusal.message;
+    let (message, value) = (refusal.message, shown(&value));
     let message = format!(
         "{message}; Content-Type is `{value}`, and the server reads application/json and application/octet-stream"
     );
     Refusal::new(refusal.reason, message)
 }
 
-/// Reads the body of a request, and decompresses it.
-async fn read_body(request: Request<Received>, limit: SizeLimit) -> Result<Bytes, Refusal> {
+/// Reads the body of a request, and decompresses it. Returns its bytes, and their share of the
+/// limit on bytes that are being received.
+async fn read_body(request: Request<Received>, limit: SizeLimit) -> Result<(Bytes, Allowance), Refusal> {
     let encoding = Encoding::read(request.headers(), "Content-Encoding")?;
     let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| match error.downcast::<Status>() {
+        Ok(status) if status.code() == Code::DeadlineExceeded => Refusal::new(Reason::Stalled, status.message()),
         Ok(status) => Refusal::new(Reason::Full, status.message()),
-        Err(error) if error.is::<LengthLimitError>() => limit.refuse(""),
         Err(error) => Refusal::invalid(format!("the {} cannot be read: {error}", limit.what)),
     };
     let mut body = request.into_body();
-    let Some(encoding) = encoding else {
-        return Ok(Limited::new(body, limit.bytes).collect().await.map_err(unreadable)?.to_bytes());
-    };
-    let mut inflater = Inflater::new(encoding, limit, body.allowance());
+    let mut inflater = encoding.map(|encoding| Inflater::new(encoding, limit, body.allowance()));
+    let mut bytes = BytesMut::new();
     let mut left = limit.bytes;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(unreadable)?;
-        let Some(part) = frame.data_ref() else { continue };
-        left = left.checked_sub(part.len()).ok_or_else(|| limit.refuse("compressed"))?;
-        inflater.push(part)?;
+        let Ok(part) = frame.map_err(unreadable)?.into_data() else { continue };
+        let state = if inflater.is_some() { "compressed" } else { "" };
+        left = left.checked_sub(part.len()).ok_or_else(|| limit.refuse(state))?;
+        let Some(inflater) = &mut inflater else {
+            if bytes.is_empty() && body.is_end_stream() {
+                return Ok((part, body.into_allowance()));
+            }
+            bytes.extend_from_slice(&part);
+            continue;
+        };
+        for part in part.chunks(INFLATED_AT_ONCE) {
+            inflater.push(part)?;
+            // A part may become 1,000 times as large.
+            tokio::task::yield_now().await;
+        }
         // The inflater counts the bytes that it holds, and the compressed ones are read.
         body.keep(0);
     }
-    Ok(inflater.finish()?.0)
+    match inflater {
+        Some(inflater) => inflater.finish(),
+        None => Ok((bytes.freeze(), body.into_allowance())),
+    }
 }
 
 /// Answers a request for a search.
 async fn infer(
-    service: &Service,
+    service: &Arc<Service>,
     model: &str,
     version: &str,
     most_bytes: usize,
@@ -313,28 +365,39 @@ async fn infer(
     };
     let content_type = request.headers().get(CONTENT_TYPE).cloned();
     let limit = SizeLimit { what: "body", bytes: most_bytes, advice: SizeLimit::ADVICE };
-    let body = match read_body(request, limit).await {
+    let (body, mut allowance) = match read_body(request, limit).await {
         Ok(body) => body,
         Err(refusal) => return fail(refuse(&refusal), refusal.reason),
     };
-    let json::Parsed { id, tensors, wanted, travel, timeout } =
-        match json::parse(&service.regions, &body, header_length) {
-            Ok(parsed) => parsed,
-            Err(refusal) => {
-                let refusal = name_content_type(refusal, content_type.as_ref(), &body);
-                return fail(refuse(&refusal), refusal.reason);
-            }
-        };
+    let parse = {
+        let (service, body) = (Arc::clone(service), body.clone());
+        // The body counts as being received until the queue counts its tensors.
+        move || json::parse(&service.regions, &body, header_length, &mut allowance)
+    };
+    let parsed = service.work(header_length.unwrap_or(body.len()), parse).await;
+    let json::Parsed { id, tensors, wanted, travel, timeout } = match parsed.and_then(|parsed| parsed) {
+        Ok(parsed) => parsed,
+        Err(refusal) => {
+            let refusal = name_content_type(refusal, content_type.as_ref(), &body);
+            return fail(refuse(&refusal), refusal.reason);
+        }
+    };
+    drop(body);
     let deadline = timeout.and_then(|microseconds| arrived.checked_add(Duration::from_micros(microseconds)));
     let request = service::Request { model, client, tensors, wanted, arrived, deadline };
-    match service.infer(request).await {
-        Ok(answer) => {
-            let model = (service.name(served), service.models[model].version);
-            match json::render(&service.regions, model, &id, &answer, &travel) {
-                Ok((body, header_length)) => answered(body, header_length),
-                Err(refusal) => refuse(&refusal),
-            }
-        }
+    let answer = match service.infer(request).await {
+        Ok(answer) => answer,
+        Err(refusal) => return refuse(&refusal),
+    };
+    let numbers = answer.tensors.iter().zip(&travel).filter(|(_, travel)| **travel == json::Transport::Numbers);
+    let bytes = numbers.map(|(tensor, _)| tensor.data.len()).sum();
+    let name = (service.name(served), service.models[model].version);
+    let render = {
+        let service = Arc::clone(service);
+        move || json::render(&service.regions, name, &id, &answer, &travel)
+    };
+    match service.work(bytes, render).await.and_then(|rendered| rendered) {
+        Ok((body, header_length)) => answered(body, header_length),
         Err(refusal) => refuse(&refusal),
     }
 }

@@ -21,13 +21,17 @@
 //!
 //! Modules in reading order:
 //!
-//! - `server`, `listener`, `tls`: [`Server`], its ports and their connections.
+//! - `server`, `listener`, `connections`, `tls`: [`Server`], its ports and their connections.
+//! - `limits`: all constants that limit requests, answers and connections, and the defaults of
+//!   [`Options`].
 //! - `grpc`, `http`, `path`, `json`, `service`: both forms of the protocol, and the operations they
 //!   share.
 //! - `schema`, `tensor`, `points`, `rois`, `answer`: tensors, from requests to RoIs and back.
 //! - `received`, `encoding`, `messages`, `codec`, `shared_memory`: limits on incoming bytes and on
 //!   their memory, compressed requests, and tensors in shared memory.
-//! - `common`: health checks and reflection; `drain`: the end of streams when the server drains.
+//! - `sending`: limits on answers that wait to be sent; `origin`: refusals of web pages.
+//! - `common`: health checks and reflection; `drain`: the phases of a server, and the end of
+//!   streams when it drains.
 //! - `scheduler`, `queue`, `worker`, `device`: batches of many requests, and their search.
 //! - `model`: [`Model`]; `metrics`, `statistics`: counts and durations.
 //! - `error`, `refusal`: errors at the start, and reasons for refusing a request.
@@ -45,6 +49,7 @@
 mod answer;
 mod codec;
 mod common;
+mod connections;
 mod device;
 mod drain;
 mod encoding;
@@ -52,10 +57,12 @@ mod error;
 mod grpc;
 mod http;
 mod json;
+mod limits;
 mod listener;
 mod messages;
 mod metrics;
 mod model;
+mod origin;
 mod path;
 mod points;
 mod queue;
@@ -64,6 +71,7 @@ mod refusal;
 mod rois;
 mod scheduler;
 mod schema;
+mod sending;
 mod server;
 mod service;
 mod shared_memory;

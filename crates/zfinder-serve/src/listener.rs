@@ -3,41 +3,30 @@
 use std::error::Error as StdError;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::body::{Body, Incoming};
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::service_fn;
-use hyper::{Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper::{Request, Response, Version};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
 
-use crate::queue::ClientId;
+use crate::connections::{Connection, Connections, Place, Room};
+use crate::drain::{Phase, Phases};
+use crate::limits::{
+    ACCEPT_PAUSE, CLOSING, CONCURRENT_STREAMS, CONNECTION_WINDOW, ERROR_RESETS, FRAME, HTTP1_BUFFER, LAST_ACCEPTED,
+    LAST_REQUEST, PING_INTERVAL, PING_TIMEOUT, STREAM_WINDOW,
+};
 use crate::received::{ReceiveLimits, Received};
-use crate::service::Service;
-
-/// Longest time for a client to finish the TLS handshake, or the header of an HTTP request.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-/// A client that does not answer a ping of HTTP/2 for this time is gone.
-const PING_INTERVAL: Duration = Duration::from_secs(30);
-const PING_TIMEOUT: Duration = Duration::from_secs(20);
-/// Window of a stream in bytes: larger messages wait until the server has read earlier parts.
-const STREAM_WINDOW: u32 = 1 << 20;
-const CONNECTION_WINDOW: u32 = 1 << 22;
-/// Frame size in bytes. Larger frames cost less; clients may send smaller ones.
-const FRAME: u32 = 1 << 18;
-const CONCURRENT_STREAMS: u32 = 1024;
-/// Streams that the server may reset for errors of HTTP/2 in the life of a connection. The limit
-/// ends connections of clients that attack by such errors. It is never reached by refused requests,
-/// however many: `Received` reads them to their end, so that their streams need no reset.
-const ERROR_RESETS: usize = 1024;
-/// Pause after the system refuses a connection, as it does without file descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+use crate::sending::{SendLimits, Sent, StreamExecutor};
 
 /// Encrypts connections.
 #[cfg(feature = "tls")]
@@ -51,104 +40,136 @@ pub(crate) struct Listener {
     pub(crate) socket: TcpListener,
     pub(crate) tls: Option<Tls>,
     pub(crate) is_http2_only: bool,
-    pub(crate) service: Arc<Service>,
-    /// Permits for further connections, shared by all ports.
-    pub(crate) room: Arc<Semaphore>,
-    pub(crate) next_client: Arc<AtomicU64>,
-    pub(crate) limits: Arc<ReceiveLimits>,
-    pub(crate) drain: watch::Receiver<bool>,
+    pub(crate) connections: Arc<Connections>,
+    pub(crate) room: Room,
+    pub(crate) receiving: Arc<ReceiveLimits>,
+    pub(crate) sending: Arc<SendLimits>,
+    /// Longest time for a client to finish the TLS handshake, or the header of an HTTP request.
+    pub(crate) idle: Duration,
+    pub(crate) phases: Phases,
 }
 
 impl Listener {
     /// Serves connections until the server drains, and returns when the last connection has ended.
-    pub(crate) async fn run<H, F, B, E>(mut self, handle: H)
+    /// `stopping` makes the answer to requests that are in progress when the time to drain ends.
+    pub(crate) async fn run<H, F, B, E>(mut self, handle: H, stopping: fn() -> Response<B>)
     where
         H: Fn(Request<Received>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Result<Response<B>, E>> + Send + 'static,
-        B: Body + Send + 'static,
-        B::Data: Send,
+        B: Body<Data = Bytes> + Unpin + Send + 'static,
         B::Error: Into<Box<dyn StdError + Send + Sync>>,
-        E: Into<Box<dyn StdError + Send + Sync>> + 'static,
+        E: Into<Box<dyn StdError + Send + Sync>> + Send + 'static,
     {
-        let builder = Arc::new(builder(self.is_http2_only));
-        let graceful = GracefulShutdown::new();
-        while let Some((stream, peer, permit)) = self.accept().await {
-            let client = ClientId(self.next_client.fetch_add(1, Ordering::Relaxed));
-            let (handle, limits) = (handle.clone(), Arc::clone(&self.limits));
+        let builder = Arc::new(self.builder());
+        let (open, mut all_ended) = mpsc::channel::<()>(1);
+        while let Some((stream, peer, place)) = self.accept().await {
+            let connection = Arc::clone(&place.connection);
+            let (handle, receiving, sending) = (handle.clone(), Arc::clone(&self.receiving), Arc::clone(&self.sending));
+            let (phases, of_requests) = (self.phases.clone(), Arc::clone(&connection));
             let handle = service_fn(move |request: Request<Incoming>| {
-                let mut request = request.map(|body| Received::new(body, Arc::clone(&limits)));
-                request.extensions_mut().insert(client);
-                handle(request)
+                let is_http2 = request.version() == Version::HTTP_2;
+                let busy = of_requests.begin(is_http2);
+                let mut request = request.map(|body| Received::new(body, Arc::clone(&receiving)));
+                request.extensions_mut().insert(of_requests.client);
+                let response = handle(request);
+                let (mut phases, sending) = (phases.clone(), Arc::clone(&sending));
+                async move {
+                    let mut response = tokio::select! {
+                        biased;
+                        response = response => response?,
+                        () = phases.reached(Phase::Over) => stopping(),
+                    };
+                    if !is_http2 && phases.has_reached(Phase::Draining) {
+                        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                    }
+                    Ok::<_, E>(response.map(|body| Sent::new(body, busy, sending)))
+                }
             });
-            let (builder, watcher, tls) = (Arc::clone(&builder), graceful.watcher(), self.tls.clone());
-            let service = Arc::clone(&self.service);
+            let (builder, tls, phases) = (Arc::clone(&builder), self.tls.clone(), self.phases.clone());
+            let (idle, open) = (self.idle, open.clone());
             tokio::spawn(async move {
-                service.connections.add(1);
                 let ended = match tls {
-                    None => serve(&builder, watcher, stream, handle).await,
-                    Some(tls) => serve_encrypted(&builder, watcher, tls, stream, handle).await,
+                    None => serve(&builder, stream, handle, &connection, phases).await,
+                    Some(tls) => serve_encrypted(&builder, tls, idle, stream, handle, &connection, phases).await,
                 };
-                service.connections.subtract(1);
-                drop(permit);
+                drop((place, open));
                 if let Err(error) = ended {
-                    tracing::debug!(%peer, client = client.0, %error, "a connection ended early");
+                    tracing::debug!(%peer, client = connection.client.0, %error, "a connection ended early");
                 }
             });
         }
         // Closed before connections end, so that other servers on the port get new connections.
-        drop(self.socket);
-        graceful.shutdown().await;
+        drop((self.socket, open));
+        all_ended.recv().await;
     }
 
-    /// Returns the next connection; None when the server drains.
-    async fn accept(&mut self) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+    /// Returns the next connection; None when the server drains, and the system has accepted no
+    /// further one.
+    async fn accept(&mut self) -> Option<(TcpStream, SocketAddr, Place)> {
+        let (mut is_failing, mut last) = (false, LAST_ACCEPTED);
         loop {
-            let accept = async {
-                // In this order, because a port without clients must not hold a permit.
-                let accepted = self.socket.accept().await;
-                Some((accepted, Arc::clone(&self.room).acquire_owned().await.ok()?))
-            };
             let accepted = tokio::select! {
-                accepted = accept => accepted?,
-                _ = self.drain.wait_for(|is_draining| *is_draining) => return None,
+                biased;
+                accepted = self.socket.accept(), if last > 0 => accepted,
+                () = self.phases.reached(Phase::Draining) => return None,
             };
+            last -= usize::from(self.phases.has_reached(Phase::Draining));
             match accepted {
-                (Ok((stream, peer)), permit) => {
+                Ok((stream, peer)) => {
+                    if is_failing {
+                        tracing::info!("connections are accepted again");
+                    }
                     // Answers are small, and latency matters.
                     let _ = stream.set_nodelay(true);
-                    return Some((stream, peer, permit));
+                    let place = tokio::select! {
+                        place = self.connections.admit(&self.room) => place?,
+                        () = self.phases.reached(Phase::Over) => return None,
+                    };
+                    return Some((stream, peer, place));
                 }
-                (Err(error), _) => {
-                    tracing::warn!(%error, "a connection was not accepted");
+                Err(error) => {
+                    if !is_failing {
+                        tracing::warn!(%error, "connections are not accepted: idle ones are closed for new ones");
+                    }
+                    is_failing = true;
+                    // The system may have no more files.
+                    self.connections.evict(None);
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
         }
     }
+
+    fn builder(&self) -> auto::Builder<StreamExecutor> {
+        let mut builder = auto::Builder::new(StreamExecutor(Arc::clone(&self.sending)));
+        if self.is_http2_only {
+            builder = builder.http2_only();
+        }
+        builder
+            .http2()
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_frame_size(FRAME)
+            .max_concurrent_streams(CONCURRENT_STREAMS)
+            .max_local_error_reset_streams(ERROR_RESETS)
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_TIMEOUT);
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(self.idle).max_buf_size(HTTP1_BUFFER);
+        builder
+    }
 }
 
 type Ended = Result<(), Box<dyn StdError + Send + Sync>>;
 
-fn builder(is_http2_only: bool) -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    if is_http2_only {
-        builder = builder.http2_only();
-    }
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .max_frame_size(FRAME)
-        .max_concurrent_streams(CONCURRENT_STREAMS)
-        .max_local_error_reset_streams(ERROR_RESETS)
-        .keep_alive_interval(PING_INTERVAL)
-        .keep_alive_timeout(PING_TIMEOUT);
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HANDSHAKE);
-    builder
-}
-
-async fn serve<S, F, B, E, Io>(builder: &auto::Builder<TokioExecutor>, watcher: Watcher, io: Io, service: S) -> Ended
+/// Serves the requests of a connection. When the server drains, the connection ends after them.
+async fn serve<S, F, B, E, Io>(
+    builder: &auto::Builder<StreamExecutor>,
+    io: Io,
+    service: S,
+    state: &Connection,
+    mut phases: Phases,
+) -> Ended
 where
     Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: hyper::service::Service<Request<Incoming>, Response = Response<B>, Error = E, Future = F> + Send + 'static,
@@ -158,17 +179,37 @@ where
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
     E: Into<Box<dyn StdError + Send + Sync>> + 'static,
 {
-    let connection = builder.serve_connection(TokioIo::new(io), service).into_owned();
-    watcher.watch(connection).await
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service));
+    tokio::select! {
+        ended = connection.as_mut() => return ended,
+        () = state.closing() => {
+            connection.as_mut().graceful_shutdown();
+            return timeout(CLOSING, connection).await.unwrap_or(Ok(()));
+        }
+        () = phases.reached(Phase::Draining) => {}
+    }
+    if !state.is_http2() {
+        tokio::select! {
+            ended = connection.as_mut() => return ended,
+            _ = timeout(LAST_REQUEST, state.next_request()) => {}
+        }
+    }
+    connection.as_mut().graceful_shutdown();
+    tokio::select! {
+        ended = connection => ended,
+        () = state.closing() => Ok(()),
+    }
 }
 
 #[cfg(feature = "tls")]
 async fn serve_encrypted<S, F, B, E>(
-    builder: &auto::Builder<TokioExecutor>,
-    watcher: Watcher,
+    builder: &auto::Builder<StreamExecutor>,
     tls: Tls,
+    idle: Duration,
     stream: TcpStream,
     service: S,
+    state: &Connection,
+    phases: Phases,
 ) -> Ended
 where
     S: hyper::service::Service<Request<Incoming>, Response = Response<B>, Error = E, Future = F> + Send + 'static,
@@ -178,11 +219,22 @@ where
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
     E: Into<Box<dyn StdError + Send + Sync>> + 'static,
 {
-    let stream = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await??;
-    serve(builder, watcher, stream, service).await
+    let stream = tokio::select! {
+        stream = timeout(idle, tls.accept(stream)) => stream??,
+        () = state.closing() => return Ok(()),
+    };
+    serve(builder, stream, service, state, phases).await
 }
 
 #[cfg(not(feature = "tls"))]
-async fn serve_encrypted<S>(_: &auto::Builder<TokioExecutor>, _: Watcher, tls: Tls, _: TcpStream, _: S) -> Ended {
+async fn serve_encrypted<S>(
+    _: &auto::Builder<StreamExecutor>,
+    tls: Tls,
+    _: Duration,
+    _: TcpStream,
+    _: S,
+    _: &Connection,
+    _: Phases,
+) -> Ended {
     match tls {}
 }

@@ -12,6 +12,7 @@ use tonic::Status;
 use tonic::metadata::MetadataValue;
 
 use crate::encoding::{Encoding, Inflater, SizeLimit};
+use crate::limits::INFLATED_AT_ONCE;
 use crate::received::{Allowance, Received};
 use crate::refusal::{Reason, Refusal};
 
@@ -62,7 +63,8 @@ pub(crate) fn decompress(request: Request<Received>, most_bytes: usize) -> Reque
     let encoding = Encoding::read(&head.headers, "grpc-encoding");
     // tonic sees uncompressed messages.
     head.headers.remove("grpc-encoding");
-    let is_stream = head.uri.path().ends_with("/ModelStreamInfer");
+    let path = head.uri.path();
+    let is_stream = path.ends_with("/ModelStreamInfer") || path.ends_with("/ServerReflectionInfo");
     Request::from_parts(head, Messages::new(body, encoding, most_bytes, is_stream))
 }
 
@@ -95,8 +97,8 @@ where
         }
     }
 
-    /// Reads messages from the received bytes, up to the end of a compressed message. The next
-    /// message is decompressed when the call has taken this one.
+    /// Reads messages from the received bytes, up to the end of a compressed message, or of a part
+    /// of one. The next message is decompressed when the call has taken this one.
     fn read(&mut self) -> Result<(), Status> {
         let mut bytes = std::mem::take(&mut self.rest);
         while !bytes.is_empty() {
@@ -122,14 +124,12 @@ where
                     }
                 }
                 Part::Compressed(missing, inflater) => {
-                    let part = bytes.split_to(bytes.len().min(*missing));
+                    let part = bytes.split_to(bytes.len().min(*missing).min(INFLATED_AT_ONCE));
                     *missing -= part.len();
                     let is_complete = *missing == 0;
                     inflater.push(&part).map_err(status)?;
-                    if is_complete {
-                        self.rest = bytes;
-                        return self.finish_compressed();
-                    }
+                    self.rest = bytes;
+                    return if is_complete { self.finish_compressed() } else { Ok(()) };
                 }
             }
         }
@@ -224,6 +224,8 @@ where
                 this.body.keep(this.rest.len());
             }
             if this.rest.is_empty() {
+                // A client may leave a stream idle between two messages.
+                this.body.set_due(!this.is_stream || !matches!(this.part, Part::Header(_, 0)));
                 match Pin::new(&mut this.body).poll_frame(context) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(None) => {
@@ -243,6 +245,11 @@ where
             }
             // Messages before the refused one come first.
             this.refusal = this.read().err();
+            if matches!(this.part, Part::Compressed(..)) && !this.rest.is_empty() && this.refusal.is_none() {
+                // Other requests have a turn: a part may become 1,000 times as large.
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
         }
     }
 
@@ -257,14 +264,15 @@ mod tests {
     use std::convert::Infallible;
     use std::io::Write;
     use std::sync::Arc;
+    use std::time::Duration;
 
     use flate2::Compression;
     use flate2::write::{GzEncoder, ZlibEncoder};
     use http_body_util::{BodyExt, StreamBody};
-    use tokio::sync::watch;
     use tonic::Code;
 
     use super::*;
+    use crate::drain::Phases;
     use crate::received::ReceiveLimits;
 
     fn message(flag: u8, bytes: &[u8]) -> Vec<u8> {
@@ -282,7 +290,7 @@ mod tests {
     }
 
     fn limits(most: usize) -> Arc<ReceiveLimits> {
-        Arc::new(ReceiveLimits::new(most, 0, watch::channel(false).1))
+        Arc::new(ReceiveLimits::new(most, 0, Duration::from_secs(10), Phases::new().1))
     }
 
     /// Reads a body that arrives in parts of this many bytes. Returns the bytes before an error,

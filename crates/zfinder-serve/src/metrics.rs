@@ -95,7 +95,7 @@ pub(crate) fn render(service: &Service) -> String {
 
 fn of_server(text: &mut String, service: &Service) {
     for (name, kind, help, value) in [
-        ("zfinder_connections", "gauge", "Open connections", service.connections.get()),
+        ("zfinder_connections", "gauge", "Open connections", service.connections.len() as u64),
         ("zfinder_unknown_model_requests", "counter", "Requests that name no model", service.unassigned.get()),
         ("zfinder_ready", "gauge", "1 unless the server drains", u64::from(service.is_ready())),
     ] {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, shown};
 
 /// Splits a path at `/`, and then decodes the percent-encoding of each segment once. Empty segments
 /// are left out. An encoded `/` does not split a segment.
@@ -12,8 +12,10 @@ use crate::refusal::Refusal;
 pub(crate) fn segments(path: &str) -> Result<Vec<Cow<'_, str>>, Refusal> {
     let segments = path.split('/').filter(|segment| !segment.is_empty());
     let decoded = segments.map(|segment| {
-        decode(segment)
-            .map_err(|fault| Refusal::invalid(format!("the path `{path}` has the segment `{segment}`, {fault}")))
+        decode(segment).map_err(|fault| {
+            let (path, segment) = (shown(path), shown(segment));
+            Refusal::invalid(format!("the path `{path}` has the segment `{segment}`, {fault}"))
+        })
     });
     decoded.collect()
 }
@@ -77,7 +79,7 @@ mod tests {
         ] {
             let path = format!("/v2/models/{segment}/infer");
             let message = segments(&path).expect_err(segment).message;
-            let wanted = format!("the path `{path}` has the segment `{segment}`, ");
+            let wanted = format!("the path `{}` has the segment `{}`, ", shown(&path), shown(segment));
             assert!(message.starts_with(&wanted) && message.contains(words), "{message}");
         }
     }

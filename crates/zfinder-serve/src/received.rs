@@ -11,19 +11,13 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Sleep, sleep, timeout};
 use tonic::Status;
 
+use crate::drain::{Phase, Phases};
+use crate::limits::{LINGER, LINGER_IDLE};
 use crate::refusal::{Reason, Refusal};
-
-/// Longest time for a client to send the next part of a refused request.
-const DISCARD_IDLE: Duration = Duration::from_secs(10);
-
-/// The same while the server drains, and the longest time for all parts. The client reads the
-/// status of its stream and stops. A connection that is closed before would lose answers.
-const LINGER_IDLE: Duration = Duration::from_millis(100);
-const LINGER: Duration = Duration::from_secs(1);
+use crate::sending;
 
 /// Limits on the bytes of requests before they enter the queue, which has its own limit.
 #[derive(Debug)]
@@ -31,17 +25,16 @@ pub(crate) struct ReceiveLimits {
     /// Most bytes of all requests that are being received, and how many are left.
     most: usize,
     left: AtomicUsize,
-    /// Most bytes that are read from a request after its refusal, and longest time for a client to
-    /// send the next of them.
+    /// Most bytes that are read from a request after its refusal.
     discard: usize,
-    discard_idle: Duration,
-    /// True once the server drains.
-    drain: watch::Receiver<bool>,
+    /// Longest time for a client to send the next part of a request.
+    idle: Duration,
+    phases: Phases,
 }
 
 impl ReceiveLimits {
-    pub(crate) fn new(most: usize, discard: usize, drain: watch::Receiver<bool>) -> Self {
-        Self { most, left: AtomicUsize::new(most), discard, discard_idle: DISCARD_IDLE, drain }
+    pub(crate) fn new(most: usize, discard: usize, idle: Duration, phases: Phases) -> Self {
+        Self { most, left: AtomicUsize::new(most), discard, idle, phases }
     }
 
     /// Takes bytes from the limit. A request that exceeds it is refused: if it waited,
@@ -131,6 +124,10 @@ where
     /// None after the end or an error.
     body: Option<B>,
     allowance: Allowance,
+    /// Whether the client must send the next part now.
+    is_due: bool,
+    /// Runs while the next part is due.
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<B> Received<B>
@@ -138,12 +135,27 @@ where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
 {
     pub(crate) fn new(body: B, limits: Arc<ReceiveLimits>) -> Self {
-        Self { body: Some(body), allowance: Allowance::new(limits) }
+        Self { body: Some(body), allowance: Allowance::new(limits), is_due: true, timer: None }
     }
 
     /// Returns an empty allowance of the same limit, for bytes that are made from this body.
     pub(crate) fn allowance(&self) -> Allowance {
         Allowance::new(Arc::clone(&self.allowance.limits))
+    }
+
+    /// Sets whether the client must send the next part now. It may leave a stream idle between two
+    /// messages, but not within one.
+    pub(crate) fn set_due(&mut self, is_due: bool) {
+        if self.is_due != is_due {
+            self.is_due = is_due;
+            self.timer = None;
+        }
+    }
+
+    /// Returns the share of the limit that this body has, which the caller keeps with the bytes.
+    pub(crate) fn into_allowance(mut self) -> Allowance {
+        let empty = self.allowance();
+        std::mem::replace(&mut self.allowance, empty)
     }
 
     /// Gives back all bytes but this many, because the caller holds no more of them.
@@ -158,14 +170,17 @@ where
 {
     fn drop(&mut self) {
         let Some(mut body) = self.body.take().filter(|body| !body.is_end_stream()) else { return };
+        if sending::is_reset() {
+            return;
+        }
         let Ok(runtime) = Handle::try_current() else { return };
         let limits = Arc::clone(&self.allowance.limits);
         runtime.spawn(async move {
-            let mut drain = limits.drain.clone();
+            let mut phases = limits.phases.clone();
             let is_draining = tokio::select! {
                 biased;
-                _ = drain.wait_for(|is_draining| *is_draining) => true,
-                () = limits.discard(&mut body, limits.discard_idle) => false,
+                () = phases.reached(Phase::Draining) => true,
+                () = limits.discard(&mut body, limits.idle) => false,
             };
             // Idle streams do not delay the end of the server.
             if is_draining {
@@ -187,22 +202,35 @@ where
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let Some(body) = &mut self.body else { return Poll::Ready(None) };
-        Pin::new(body).poll_frame(context).map(|frame| {
-            let frame = match frame {
-                Some(Ok(frame)) => frame,
-                ended => {
-                    self.body = None;
-                    return ended.map(|error| error.map_err(Into::into));
+        let this = &mut *self;
+        let Some(body) = &mut this.body else { return Poll::Ready(None) };
+        let Poll::Ready(frame) = Pin::new(body).poll_frame(context) else {
+            if this.is_due {
+                let idle = this.allowance.limits.idle;
+                let timer = this.timer.get_or_insert_with(|| Box::pin(sleep(idle)));
+                if timer.as_mut().poll(context).is_ready() {
+                    // Without its rest: the client does not send it.
+                    this.body = None;
+                    let message = format!("the rest of the request did not arrive within {idle:?}");
+                    return Poll::Ready(Some(Err(Status::from(Refusal::new(Reason::Stalled, message)).into())));
                 }
-            };
-            let bytes = frame.data_ref().map_or(0, Bytes::len);
-            if let Err(refusal) = self.allowance.take(bytes) {
-                // gRPC answers with the status inside an error.
-                return Some(Err(Status::from(refusal).into()));
             }
-            Some(Ok(frame))
-        })
+            return Poll::Pending;
+        };
+        this.timer = None;
+        let frame = match frame {
+            Some(Ok(frame)) => frame,
+            ended => {
+                this.body = None;
+                return Poll::Ready(ended.map(|error| error.map_err(Into::into)));
+            }
+        };
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        if let Err(refusal) = this.allowance.take(bytes) {
+            // gRPC answers with the status inside an error.
+            return Poll::Ready(Some(Err(Status::from(refusal).into())));
+        }
+        Poll::Ready(Some(Ok(frame)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -217,13 +245,13 @@ where
 #[cfg(test)]
 mod tests {
     use http_body_util::{Full, StreamBody};
-    use tokio::sync::mpsc;
+    use tokio::sync::{mpsc, watch};
 
     use super::*;
 
-    fn limits(most: usize, discard: usize) -> (ReceiveLimits, watch::Sender<bool>) {
-        let (sender, drain) = watch::channel(false);
-        (ReceiveLimits::new(most, discard, drain), sender)
+    fn limits(most: usize, discard: usize) -> (ReceiveLimits, watch::Sender<Phase>) {
+        let (sender, phases) = Phases::new();
+        (ReceiveLimits::new(most, discard, Duration::from_secs(10), phases), sender)
     }
 
     #[test]
@@ -259,7 +287,7 @@ mod tests {
     fn the_rest_of_a_dropped_body_is_read_within_limits() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         runtime.expect("a runtime").block_on(async {
-            let brief = ReceiveLimits { discard_idle: Duration::from_millis(20), ..limits(0, 10).0 };
+            let brief = ReceiveLimits { idle: Duration::from_millis(20), ..limits(0, 10).0 };
             let (limits, drain) = limits(0, 10);
             let (limits, brief) = (Arc::new(limits), Arc::new(brief));
             // More bytes than are discarded.
@@ -272,8 +300,30 @@ mod tests {
             sender.closed().await;
             // A server that ends.
             let sender = dropped(&limits);
-            drain.send_replace(true);
+            drain.send_replace(Phase::Draining);
             sender.closed().await;
+        });
+    }
+    #[test]
+    fn a_body_that_stops_ends_where_its_next_part_is_due() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(async {
+            let limits = Arc::new(ReceiveLimits { idle: Duration::from_millis(20), ..limits(10, 0).0 });
+            let (sender, mut receiver) = mpsc::channel(1);
+            let frames = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
+            let mut body = Received::new(StreamBody::new(frames), Arc::clone(&limits));
+            assert!(send(&sender, b"fives").await);
+            assert!(body.frame().await.is_some_and(|frame| frame.is_ok()));
+            body.set_due(false);
+            assert!(timeout(Duration::from_millis(60), body.frame()).await.is_err(), "an idle stream goes on");
+            body.set_due(true);
+            let stalled = body.frame().await.and_then(Result::err).expect("the next part is due");
+            let status = stalled.downcast::<Status>().expect("a status");
+            assert_eq!(status.code(), tonic::Code::DeadlineExceeded);
+            sender.closed().await;
+            assert!(body.frame().await.is_none());
+            drop(body);
+            assert_eq!(limits.taken(), 0);
         });
     }
 }

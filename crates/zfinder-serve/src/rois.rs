@@ -6,8 +6,9 @@ use bytes::Bytes;
 use zfinder::columns::Coordinate;
 use zfinder::{BatchView, Columns, Config, PhiWindow, RoiBatch, RoiDescriptor, RoiId};
 
+use crate::limits::{REQUEST_ROIS, TENSORS};
 use crate::points::decode_point;
-use crate::refusal::Refusal;
+use crate::refusal::{Reason, Refusal, shown};
 use crate::schema::{self, InputSet};
 use crate::tensor::{DataType, Element, Tensor, aligned, view};
 
@@ -31,11 +32,17 @@ struct InputTensors(Vec<Tensor>);
 
 impl InputTensors {
     fn new(tensors: Vec<Tensor>) -> Result<Self, Refusal> {
+        if tensors.len() > TENSORS {
+            return Err(Refusal::invalid(format!(
+                "the request has {} inputs, and {TENSORS} is the most",
+                tensors.len()
+            )));
+        }
         let mut names = HashSet::new();
         for tensor in &tensors {
             if !schema::INPUTS.iter().any(|input| input.name == tensor.name) {
                 let known: Vec<_> = schema::INPUTS.iter().map(|input| input.name).collect();
-                let message = format!("there is no input `{}`; inputs are {}", tensor.name, known.join(", "));
+                let message = format!("there is no input `{}`; inputs are {}", shown(&tensor.name), known.join(", "));
                 return Err(Refusal::invalid(message));
             }
             if !names.insert(tensor.name.as_str()) {
@@ -286,11 +293,23 @@ impl Spacepoints {
     }
 }
 
+/// Checks the number of RoIs of a request with this many offsets. Each RoI takes memory, also an
+/// empty one.
+pub(crate) fn check_offsets(offsets: usize) -> Result<(), Refusal> {
+    let rois = offsets.saturating_sub(1);
+    if rois <= REQUEST_ROIS {
+        return Ok(());
+    }
+    let message = format!("the request has {rois} RoIs, and {REQUEST_ROIS} is the most; send several requests");
+    Err(Refusal::new(Reason::TooLarge, message))
+}
+
 /// Reads offsets that ascend from 0 to the number of spacepoints.
 fn read_offsets(tensor: &Tensor, spacepoints: usize) -> Result<Vec<usize>, Refusal> {
     let datatypes = [DataType::Int64, DataType::Uint32, DataType::Int32, DataType::Uint64];
     check_type(tensor, &datatypes)?;
     check_shape(tensor, &[None])?;
+    check_offsets(tensor.len())?;
     fn converted<T: Element + TryInto<usize>>(bytes: &[u8]) -> Vec<usize> {
         // A negative offset becomes larger than any number of spacepoints.
         view::<T>(bytes).iter().map(|&offset| offset.try_into().unwrap_or(usize::MAX)).collect()

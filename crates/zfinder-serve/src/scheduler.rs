@@ -9,9 +9,11 @@ use tokio::sync::oneshot;
 use crate::answer::OutputSelection;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::limits::{BATCH_SPACEPOINTS, CPU_BATCH_ROIS, GPU_BATCH_ROIS, QUEUE_BYTES, QUEUE_REQUESTS};
 use crate::queue::{ClientId, FairQueue};
 use crate::refusal::{Reason, Refusal};
 use crate::rois::RequestRois;
+use crate::sending::SendLimits;
 use crate::statistics::{Durations, Statistics};
 use crate::tensor::Tensor;
 use crate::worker::Worker;
@@ -42,9 +44,9 @@ impl Default for BatchOptions {
         Self {
             max_delay: Duration::ZERO,
             batch_rois: None,
-            batch_spacepoints: 1_000_000,
-            queue_requests: 8192,
-            queue_bytes: 1 << 30,
+            batch_spacepoints: BATCH_SPACEPOINTS,
+            queue_requests: QUEUE_REQUESTS,
+            queue_bytes: QUEUE_BYTES,
             in_flight: None,
         }
     }
@@ -57,9 +59,6 @@ impl BatchOptions {
         self.batch_rois.unwrap_or(if is_gpu { GPU_BATCH_ROIS } else { CPU_BATCH_ROIS })
     }
 }
-
-const GPU_BATCH_ROIS: usize = 2048;
-const CPU_BATCH_ROIS: usize = 512;
 
 /// The answer to a request.
 #[derive(Debug)]
@@ -79,6 +78,7 @@ pub(crate) struct Job {
     pub(crate) wanted: OutputSelection,
     pub(crate) arrived: Instant,
     pub(crate) deadline: Option<Instant>,
+    pub(crate) sending: Arc<SendLimits>,
     pub(crate) answer: oneshot::Sender<Outcome>,
 }
 
@@ -324,8 +324,20 @@ impl Queues {
 }
 
 impl Job {
-    /// Sends the answer, and counts it.
-    pub(crate) fn succeed(self, answer: Answer, durations: &Durations, statistics: &Statistics) {
+    /// Sends the answer, and counts it. Refuses the request if too many answers wait to be sent.
+    pub(crate) fn succeed(self, mut answer: Answer, durations: &Durations, statistics: &Statistics) {
+        let bytes = answer.tensors.iter().map(|tensor| tensor.data.len()).sum();
+        let held = match self.sending.take(bytes) {
+            Ok(held) => held,
+            Err(refusal) => {
+                let _ = self.answer.send(Err(refusal));
+                return;
+            }
+        };
+        // The tensors of an answer are dropped together.
+        if let Some(tensor) = answer.tensors.iter_mut().max_by_key(|tensor| tensor.data.len()) {
+            tensor.data = held.attach(std::mem::take(&mut tensor.data));
+        }
         statistics.rois.add(self.rois.len() as u64);
         statistics.spacepoints.add(self.rois.spacepoints() as u64);
         statistics.succeed(durations, self.arrived.elapsed());

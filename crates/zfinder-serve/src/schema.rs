@@ -1,6 +1,7 @@
 //! The tensors of every model.
 
-use crate::refusal::Refusal;
+use crate::limits::SHOWN_CHARACTERS;
+use crate::refusal::{Refusal, shown};
 use crate::tensor::DataType;
 
 /// Version of the tensors' names, types and meaning, and of the encoding of `POINTS`.
@@ -120,14 +121,17 @@ spacepoints in the RoI, -1 for none; TRACKLET_PARAMETERS: z0 [mm], cot(theta), p
 pT [GeV], chi2, and the covariances (z0, z0), (z0, cot), (cot, cot), (phi0, phi0), (phi0, c), (phi0, d0), (c, c), (c, d0), \
 (d0, d0).";
 
-/// Refuses parameters that look like an event number, which no other code would read. Other unknown
-/// parameters belong to other servers of the protocol, and are ignored as the protocol asks.
-pub(crate) fn check_parameters<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<(), Refusal> {
-    let mut numbers = names.filter(|name| !matches!(column_names::event_column([*name].into_iter()), Ok(None)));
-    numbers.next().map_or(Ok(()), |name| {
-        Err(Refusal::invalid(format!(
-            "parameter `{name}` looks like an event number, and would not be read: answers come in the order of the \
-             RoIs in OFFSETS; the `id` of a request returns with its answer"
-        )))
-    })
+/// Refuses a parameter that looks like an event number, which no other code would read. Other
+/// unknown parameters belong to other servers of the protocol. They are ignored as the protocol
+/// asks.
+pub(crate) fn check_parameter(name: &str) -> Result<(), Refusal> {
+    // No name of an event number is longer.
+    if name.len() > SHOWN_CHARACTERS || matches!(column_names::event_column([name].into_iter()), Ok(None)) {
+        return Ok(());
+    }
+    let name = shown(name);
+    Err(Refusal::invalid(format!(
+        "parameter `{name}` looks like an event number, and would not be read: answers come in the order of the RoIs in \
+         OFFSETS; the `id` of a request returns with its answer"
+    )))
 }

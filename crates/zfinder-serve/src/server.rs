@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use hyper::Request;
@@ -12,21 +11,31 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tonic::codegen::Service as _;
-use zfinder::{Detector, Engine};
+use tonic::Status;
+use tonic::codegen::{BoxFuture, Service as _};
+use zfinder::{Detector, Engine, StreamOptions};
 
 use crate::common;
+use crate::connections::{Connections, Room};
 use crate::device::{self, Device, Finders};
+use crate::drain::{Phase, Phases};
 use crate::error::{Error, Result};
 use crate::grpc::Grpc;
 use crate::http;
+use crate::limits::{
+    CONNECTIONS, DRAIN, IDLE, IO_THREADS, LAST_WORDS, LONGEST_TIME, MESSAGE_BYTES, METRICS_CONNECTIONS,
+    RECEIVING_BYTES, SENDING_BYTES,
+};
 use crate::listener::{Listener, Tls};
 use crate::messages;
 use crate::model::Model;
+use crate::origin::OriginCheck;
 use crate::proto::grpc_inference_service_server::GrpcInferenceServiceServer;
 use crate::received::{ReceiveLimits, Received};
+use crate::refusal::Refusal;
 use crate::scheduler::{BatchOptions, Scheduler};
 use crate::schema::InputSet;
+use crate::sending::SendLimits;
 use crate::service::Service;
 use crate::shared_memory::Regions;
 #[cfg(feature = "tls")]
@@ -51,17 +60,29 @@ pub struct Options {
     pub threads: Option<NonZeroUsize>,
     /// Options for joining requests to batches.
     pub batches: BatchOptions,
-    /// Most bytes of a request, before and after decompression.
+    /// Most bytes of a request, before and after decompression; by default 64 MiB.
     pub max_message_bytes: usize,
-    /// Most bytes of all requests that are being received. Further requests are refused.
+    /// Most bytes of all requests that are being received; by default 4 GiB. Further requests are
+    /// refused.
     pub max_receiving_bytes: usize,
+    /// Most bytes of all answers that wait to be sent; by default 1 GiB. Further requests are
+    /// refused.
+    pub max_sending_bytes: usize,
     /// Whether clients on this host may put tensors into shared memory (`/dev/shm`, Linux only).
     /// Every client of the server can then read and write objects there with the rights of the
     /// server's user.
     pub shared_memory: bool,
-    /// Most connections at once. Further connections wait.
+    /// Most connections at once; by default 16,384. The metrics have 64 more. A further connection
+    /// takes the place of the one that has been idle longest, or waits.
     pub max_connections: usize,
-    /// Longest duration of requests in flight at the end.
+    /// Longest time for a client to send its first request, or the next part of one; by default
+    /// 10 s. A stream may be idle for any time between two messages. A client may leave an answer
+    /// unread for six times as long, while less than half of `max_sending_bytes` are in use.
+    pub idle: Duration,
+    /// Web pages whose requests are answered, such as `https://example.org`; by default none. Other
+    /// requests with the header Origin are refused.
+    pub allowed_origins: Vec<String>,
+    /// Longest duration of requests in flight at the end; by default 30 s. Then they are refused.
     pub drain: Duration,
     /// Certificates for gRPC and HTTP; None disables encryption.
     #[cfg(feature = "tls")]
@@ -82,21 +103,19 @@ impl Options {
             engine: Engine::Auto,
             threads: None,
             batches: BatchOptions::default(),
-            max_message_bytes: 64 << 20,
-            max_receiving_bytes: 4 << 30,
+            max_message_bytes: MESSAGE_BYTES,
+            max_receiving_bytes: RECEIVING_BYTES,
+            max_sending_bytes: SENDING_BYTES,
             shared_memory: false,
-            max_connections: 16_384,
-            drain: Duration::from_secs(30),
+            max_connections: CONNECTIONS,
+            idle: IDLE,
+            allowed_origins: Vec::new(),
+            drain: DRAIN,
             #[cfg(feature = "tls")]
             tls: None,
         }
     }
 }
-
-/// Most threads that transport messages.
-const MOST_IO_THREADS: usize = 8;
-/// Time for connections to send the last refusals.
-const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A running server, until [`ServerHandle::shut_down`]. Dropping it ends it at once.
 ///
@@ -128,14 +147,15 @@ pub struct Server {
 
 /// Ends a server from any thread.
 #[derive(Clone, Debug)]
-pub struct ServerHandle(watch::Sender<bool>);
+pub struct ServerHandle(watch::Sender<Phase>);
 
 impl ServerHandle {
     /// Starts to drain: the server is no longer ready, accepts no connection, and ends when all
     /// accepted requests are answered. A stream of gRPC that its client has not ended by then ends
     /// with `UNAVAILABLE` after these answers.
     pub fn shut_down(&self) {
-        self.0.send_replace(true);
+        let begin = |phase: &mut Phase| std::mem::replace(phase, (*phase).max(Phase::Draining)) == Phase::Serving;
+        self.0.send_if_modified(begin);
     }
 }
 
@@ -178,32 +198,46 @@ impl Server {
         let description = devices.iter().map(|device| device.name.clone()).collect();
         let scheduler = Scheduler::start(options.batches.clone(), devices, cpu)?;
         let scheduler = Stopping(scheduler);
-        let (sender, receiver) = watch::channel(false);
+        let (sender, phases) = Phases::new();
         let models = options.models.clone().into();
         let batches = BatchOptions {
             batch_rois: Some(options.batches.batch_rois_on(&scheduler.0.devices)),
             ..options.batches.clone()
         };
         let regions = Regions::new(options.shared_memory, options.max_message_bytes);
-        let service = Service::new(models, Arc::clone(&scheduler.0), batches, regions, receiver.clone());
+        let sending = Arc::new(SendLimits::new(options.max_sending_bytes, options.idle));
+        let connections = Arc::new(Connections::new(options.idle, Arc::clone(&sending)));
+        let service = Service::new(
+            models,
+            Arc::clone(&scheduler.0),
+            batches,
+            regions,
+            Arc::clone(&connections),
+            Arc::clone(&sending),
+            phases.clone(),
+        );
         let service = Arc::new(service);
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(cores.clamp(2, MOST_IO_THREADS))
+            .worker_threads(cores.clamp(2, IO_THREADS))
             .thread_name("zfinder serve")
             .enable_io()
             .enable_time()
             .build()?;
         let mut listeners = JoinSet::new();
         // The rest of a refused request may be as large as a request.
-        let limits = ReceiveLimits::new(options.max_receiving_bytes, options.max_message_bytes, receiver.clone());
+        let discard = options.max_message_bytes;
+        let receiving = ReceiveLimits::new(options.max_receiving_bytes, discard, options.idle, phases.clone());
+        runtime.spawn(Arc::clone(&connections).watch());
         let ports = Ports {
             runtime: &runtime,
             service: &service,
-            room: Arc::new(Semaphore::new(options.max_connections)),
-            next_client: Arc::default(),
-            limits: Arc::new(limits),
-            drain: receiver,
+            connections,
+            room: Room::new("connections", options.max_connections),
+            metrics_room: Room::new("connections of the metrics port", METRICS_CONNECTIONS),
+            receiving: Arc::new(receiving),
+            sending,
+            phases,
         };
         let addresses = ports.listen(&options, &mut listeners)?;
         let (handle, drain) = (ServerHandle(sender), options.drain);
@@ -236,15 +270,16 @@ impl Server {
     }
 
     /// Blocks until the server is shut down and all accepted requests are answered. After
-    /// [`Options::drain`] the remaining requests are refused. Returns whether all were answered.
+    /// [`Options::drain`] the remaining requests are refused, also those whose search takes longer.
+    /// Returns whether all were answered.
     pub fn wait(mut self) -> bool {
         let Some(runtime) = self.runtime.take() else { return true };
-        let mut drain = self.handle.0.subscribe();
+        let (phase, mut drain) = (self.handle.0.clone(), self.handle.0.subscribe());
         let (scheduler, longest) = (Arc::clone(&self.scheduler.0), self.drain);
         let mut listeners = std::mem::take(&mut self.listeners);
         let is_drained = runtime.block_on(async {
             // An error is impossible while this server has a handle.
-            let _ = drain.wait_for(|is_draining| *is_draining).await;
+            let _ = drain.wait_for(|phase| *phase >= Phase::Draining).await;
             tracing::info!("draining");
             scheduler.drain();
             let all = async { while listeners.join_next().await.is_some() {} };
@@ -252,6 +287,7 @@ impl Server {
                 return true;
             }
             tracing::warn!("requests in flight are refused: the time to drain has passed");
+            phase.send_replace(Phase::Over);
             // Stopping waits for batches on other threads.
             let stopped = tokio::task::spawn_blocking(move || scheduler.stop());
             let last_words = async { while listeners.join_next().await.is_some() {} };
@@ -279,13 +315,34 @@ fn check(options: &Options) -> Result<()> {
     if options.grpc.is_none() && options.http.is_none() {
         return refuse("grpc", "neither gRPC nor HTTP is served");
     }
-    let BatchOptions { batch_rois, batch_spacepoints, queue_requests, in_flight, .. } = options.batches;
-    if batch_rois == Some(0) || batch_spacepoints == 0 || queue_requests == 0 || in_flight == Some(0) {
-        return refuse("batches", "batches, the queue and batches in flight must have room for one");
+    let BatchOptions { max_delay, batch_rois, batch_spacepoints, queue_requests, queue_bytes, in_flight } =
+        options.batches;
+    let most_in_flight = StreamOptions::MOST_IN_FLIGHT;
+    for (name, number, most) in [
+        ("batches.batch_rois", batch_rois.unwrap_or(1), usize::MAX),
+        ("batches.batch_spacepoints", batch_spacepoints, usize::MAX),
+        ("batches.queue_requests", queue_requests, usize::MAX),
+        ("batches.queue_bytes", queue_bytes, usize::MAX),
+        ("batches.in_flight", in_flight.unwrap_or(1), most_in_flight),
+        ("max_message_bytes", options.max_message_bytes, usize::MAX),
+        ("max_receiving_bytes", options.max_receiving_bytes, usize::MAX),
+        ("max_sending_bytes", options.max_sending_bytes, usize::MAX),
+        ("max_connections", options.max_connections, Semaphore::MAX_PERMITS),
+    ] {
+        if number == 0 {
+            return refuse(name, "0 is too small, and 1 is the least");
+        }
+        if number > most {
+            return refuse(name, &format!("{number} is too large, and {most} is the most"));
+        }
     }
-    if options.max_connections == 0 || options.max_connections > Semaphore::MAX_PERMITS {
-        return refuse("max_connections", "must be at least 1");
+    if options.idle.is_zero() || options.idle > LONGEST_TIME {
+        return refuse("idle", &format!("{:?} is not above 0 s and up to {LONGEST_TIME:?}", options.idle));
     }
+    if max_delay > LONGEST_TIME {
+        return refuse("batches.max_delay", &format!("{max_delay:?} is too long, and {LONGEST_TIME:?} is the most"));
+    }
+    OriginCheck::new([127, 0, 0, 1].into(), &options.allowed_origins)?;
     if options.max_receiving_bytes < options.max_message_bytes {
         return refuse("max_receiving_bytes", "must be at least the largest request, max_message_bytes");
     }
@@ -316,42 +373,52 @@ fn check(options: &Options) -> Result<()> {
 struct Ports<'a> {
     runtime: &'a Runtime,
     service: &'a Arc<Service>,
-    room: Arc<Semaphore>,
-    next_client: Arc<AtomicU64>,
-    limits: Arc<ReceiveLimits>,
-    drain: watch::Receiver<bool>,
+    connections: Arc<Connections>,
+    room: Room,
+    /// The metrics, and the health checks of their port, are answered when `room` is full.
+    metrics_room: Room,
+    receiving: Arc<ReceiveLimits>,
+    sending: Arc<SendLimits>,
+    phases: Phases,
 }
 
 impl Ports<'_> {
-    fn listener(&self, address: SocketAddr, tls: Option<Tls>, is_http2_only: bool) -> Result<Listener> {
+    fn listener(&self, address: SocketAddr, options: &Options, tls: Option<Tls>, room: &Room) -> Result<Listener> {
         let socket = self.runtime.block_on(TcpListener::bind(address));
         let socket = socket.map_err(|source| Error::Listen { address, source })?;
         Ok(Listener {
             socket,
             tls,
-            is_http2_only,
-            service: Arc::clone(self.service),
-            room: Arc::clone(&self.room),
-            next_client: Arc::clone(&self.next_client),
-            limits: Arc::clone(&self.limits),
-            drain: self.drain.clone(),
+            is_http2_only: false,
+            connections: Arc::clone(&self.connections),
+            room: room.clone(),
+            receiving: Arc::clone(&self.receiving),
+            sending: Arc::clone(&self.sending),
+            idle: options.idle,
+            phases: self.phases.clone(),
         })
     }
 
     /// Listens on all ports, and returns their addresses.
     fn listen(&self, options: &Options, to: &mut JoinSet<()>) -> Result<[Option<SocketAddr>; 3]> {
         let most_bytes = options.max_message_bytes;
+        let origins = |address: SocketAddr| OriginCheck::new(address.ip(), &options.allowed_origins).map(Arc::new);
         let mut addresses = [None; 3];
         if let Some(address) = options.grpc {
-            let listener = self.listener(address, tls(options, &["h2"])?, true)?;
+            let listener = self.listener(address, options, tls(options, &["h2"])?, &self.room)?;
             addresses[0] = Some(listener.socket.local_addr()?);
+            let origins = origins(address)?;
             let grpc = GrpcInferenceServiceServer::new(Grpc(Arc::clone(self.service)));
             let grpc = grpc.max_decoding_message_size(most_bytes).max_encoding_message_size(usize::MAX);
-            let (health, report) = common::health(self.drain.clone());
+            let (health, report) = common::health(self.phases.clone());
             self.runtime.spawn(report);
             let reflection = common::reflection()?;
             let older_reflection = common::older_reflection()?;
             let handle = move |request: Request<Received>| {
+                if let Err(refusal) = origins.check(&request) {
+                    let refused = Ok(Status::from(refusal).into_http());
+                    return Box::pin(std::future::ready(refused)) as BoxFuture<_, Infallible>;
+                }
                 let request = messages::decompress(request, most_bytes);
                 match request.uri().path().split('/').nth(1) {
                     Some("grpc.health.v1.Health") => health.clone().call(request),
@@ -360,27 +427,29 @@ impl Ports<'_> {
                     _ => grpc.clone().call(request),
                 }
             };
-            to.spawn_on(listener.run(handle), self.runtime.handle());
+            let listener = Listener { is_http2_only: true, ..listener };
+            let stopping = || Status::from(Refusal::stopping()).into_http();
+            to.spawn_on(listener.run(handle, stopping), self.runtime.handle());
         }
         if let Some(address) = options.http {
-            let listener = self.listener(address, tls(options, &["h2", "http/1.1"])?, false)?;
+            let listener = self.listener(address, options, tls(options, &["h2", "http/1.1"])?, &self.room)?;
             addresses[1] = Some(listener.socket.local_addr()?);
-            let service = Arc::clone(self.service);
+            let (service, origins) = (Arc::clone(self.service), origins(address)?);
             let handle = move |request| {
-                let service = Arc::clone(&service);
-                async move { Ok::<_, Infallible>(http::answer(service, most_bytes, request).await) }
+                let (service, origins) = (Arc::clone(&service), Arc::clone(&origins));
+                async move { Ok::<_, Infallible>(http::answer(service, most_bytes, origins, request).await) }
             };
-            to.spawn_on(listener.run(handle), self.runtime.handle());
+            to.spawn_on(listener.run(handle, http::stopping), self.runtime.handle());
         }
         if let Some(address) = options.metrics {
-            let listener = self.listener(address, None, false)?;
+            let listener = self.listener(address, options, None, &self.metrics_room)?;
             addresses[2] = Some(listener.socket.local_addr()?);
-            let service = Arc::clone(self.service);
+            let (service, origins) = (Arc::clone(self.service), origins(address)?);
             let handle = move |request| {
-                let response = http::answer_metrics(&service, request);
+                let response = http::answer_metrics(&service, &origins, request);
                 async move { Ok::<_, Infallible>(response) }
             };
-            to.spawn_on(listener.run(handle), self.runtime.handle());
+            to.spawn_on(listener.run(handle, http::stopping), self.runtime.handle());
         }
         Ok(addresses)
     }

@@ -3,17 +3,21 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot};
 
 use zfinder::Status;
 
 use crate::answer::OutputSelection;
+use crate::connections::Connections;
+use crate::drain::{Phase, Phases};
+use crate::limits::INLINE_BYTES;
 use crate::model::Model;
 use crate::queue::ClientId;
-use crate::refusal::{Reason, Refusal};
+use crate::refusal::{Reason, Refusal, shown};
 use crate::rois::RequestRois;
 use crate::scheduler::{Answer, BatchOptions, Job, Outcome, Scheduler};
 use crate::schema::{self, InputSet};
+use crate::sending::SendLimits;
 use crate::shared_memory::Regions;
 use crate::statistics::{Count, Statistics};
 use crate::tensor::Tensor;
@@ -38,12 +42,13 @@ pub(crate) struct Service {
     pub(crate) batch_options: BatchOptions,
     /// Shared memory of clients on this host.
     pub(crate) regions: Regions,
-    /// Open connections.
-    pub(crate) connections: Count,
+    pub(crate) connections: Arc<Connections>,
+    pub(crate) sending: Arc<SendLimits>,
+    /// Permits to parse or to write large bodies.
+    heavy: Arc<Semaphore>,
     /// Requests without a known model, and invalid ones.
     pub(crate) unassigned: Count,
-    /// True once the server drains.
-    pub(crate) drain: watch::Receiver<bool>,
+    pub(crate) phases: Phases,
 }
 
 /// A request in the terms of both protocols.
@@ -70,10 +75,33 @@ impl Service {
         scheduler: Arc<Scheduler>,
         batch_options: BatchOptions,
         regions: Regions,
-        drain: watch::Receiver<bool>,
+        connections: Arc<Connections>,
+        sending: Arc<SendLimits>,
+        phases: Phases,
     ) -> Self {
-        let (connections, unassigned) = (Count::default(), Count::default());
-        Self { models, scheduler, batch_options, regions, connections, unassigned, drain }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let heavy = Arc::new(Semaphore::new(cores));
+        let unassigned = Count::default();
+        Self { models, scheduler, batch_options, regions, connections, sending, heavy, unassigned, phases }
+    }
+
+    /// Does work on this many bytes. Work on many of them would delay other requests, so it has
+    /// threads of its own.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        if bytes <= INLINE_BYTES {
+            return Ok(work());
+        }
+        let failed = |what: &str| Refusal::new(Reason::Failed, format!("{what} a large body has ended"));
+        let permit = Arc::clone(&self.heavy).acquire_owned().await.map_err(|_| failed("work on"))?;
+        let work = move || {
+            let _permit = permit;
+            work()
+        };
+        tokio::task::spawn_blocking(work).await.map_err(|_| failed("the thread of"))
     }
 
     /// Extensions of the protocol that this server offers.
@@ -84,7 +112,7 @@ impl Service {
 
     /// Returns whether the server accepts new requests.
     pub(crate) fn is_ready(&self) -> bool {
-        !*self.drain.borrow()
+        !self.phases.has_reached(Phase::Draining)
     }
 
     /// Returns the model of this name. Without a version, the highest one.
@@ -108,12 +136,16 @@ impl Service {
     /// Returns why there is no such model, and the models or versions that there are.
     fn explain_missing(&self, name: &str, version: &str) -> String {
         let bare = |inputs: InputSet| name.strip_suffix(inputs.suffix());
+        let (shown_name, version) = (shown(name), shown(version));
         let is_named = |model: &&Model| InputSet::ALL.into_iter().filter_map(bare).any(|bare| bare == model.name);
         let mut versions: Vec<u32> = self.models.iter().filter(is_named).map(|model| model.version).collect();
         if !versions.is_empty() {
             versions.sort_unstable();
             let versions: Vec<String> = versions.iter().map(u32::to_string).collect();
-            return format!("model `{name}` has no version `{version}`; its versions are {}", versions.join(", "));
+            return format!(
+                "model `{shown_name}` has no version `{version}`; its versions are {}",
+                versions.join(", ")
+            );
         }
         let mut known: Vec<&str> = Vec::new();
         for model in &*self.models {
@@ -121,7 +153,7 @@ impl Service {
                 known.push(&model.name);
             }
         }
-        format!("there is no model `{name}`; models are {}, each also with -xyz or -points", known.join(", "))
+        format!("there is no model `{shown_name}`; models are {}, each also with -xyz or -points", known.join(", "))
     }
 
     /// Returns all models under all their names.
@@ -172,15 +204,24 @@ impl Service {
         if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
             return Err(Refusal::expired());
         }
+        self.sending.check()?;
         let rois = RequestRois::read(tensors, &self.models[model].config)?;
         let (answer, answered) = oneshot::channel();
-        self.scheduler.submit(model, client, Job { rois, wanted, arrived, deadline, answer });
-        let answered = match deadline {
-            Some(deadline) => match tokio::time::timeout_at(deadline.into(), answered).await {
-                Ok(answered) => answered,
-                Err(_) => return Err(Refusal::expired()),
-            },
-            None => answered.await,
+        let sending = Arc::clone(&self.sending);
+        self.scheduler.submit(model, client, Job { rois, wanted, arrived, deadline, sending, answer });
+        let expired = async {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut phases = self.phases.clone();
+        let answered = tokio::select! {
+            biased;
+            answered = answered => answered,
+            () = expired => return Err(Refusal::expired()),
+            // A search may take longer than the time to drain.
+            () = phases.reached(Phase::Over) => return Err(Refusal::stopping()),
         };
         answered.unwrap_or_else(|_| Err(Refusal::new(Reason::Failed, "the thread of the search has ended")))
     }

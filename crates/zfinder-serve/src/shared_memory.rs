@@ -9,10 +9,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use bytes::Bytes;
 
-use crate::refusal::{Reason, Refusal};
-
-/// Most regions, because each has an open file.
-const MOST_REGIONS: usize = 1024;
+use crate::limits::REGIONS;
+use crate::refusal::{Reason, Refusal, check_name, shown};
 
 const NOT_OFFERED: &str = "shared memory is not offered; send tensors in the request, or start the server with \
                            --shared-memory (Linux)";
@@ -44,8 +42,10 @@ impl TensorPlace {
     ) -> Result<Option<Self>, Refusal> {
         let Some(region) = text("shared_memory_region") else { return Ok(None) };
         let bytes = number("shared_memory_byte_size").ok_or_else(|| {
+            let tensor = shown(tensor);
             Refusal::invalid(format!("tensor {tensor}: shared_memory_byte_size is missing or no number of bytes"))
         })?;
+        check_name("a name of a region", region)?;
         let offset = number("shared_memory_offset").unwrap_or(0);
         Ok(Some(Self { region: region.to_owned(), offset, bytes }))
     }
@@ -78,27 +78,31 @@ impl Regions {
         if !self.is_offered {
             return Err(Refusal::new(Reason::Unsupported, NOT_OFFERED));
         }
-        let refuse = |why: String| Refusal::invalid(format!("shared memory region `{name}`: {why}"));
+        check_name("the name of the region", name)?;
+        check_name("the key of the region", key)?;
+        let refuse = |why: String| Refusal::invalid(format!("shared memory region `{}`: {why}", shown(name)));
         if name.is_empty() {
             return Err(refuse("the name is empty".into()));
         }
-        let file = open(key).map_err(|error| refuse(format!("cannot open the object `{key}`: {error}")))?;
+        let file = open(key);
+        let object = shown(key);
+        let file = file.map_err(|error| refuse(format!("cannot open the object `{object}`: {error}")))?;
         let metadata = file.metadata().map_err(|error| refuse(error.to_string()))?;
         if !metadata.is_file() {
-            return Err(refuse(format!("`{key}` is no shared memory object")));
+            return Err(refuse(format!("`{object}` is no shared memory object")));
         }
         let end = offset.checked_add(bytes).filter(|&end| bytes > 0 && end <= metadata.len());
         if end.is_none() {
             let held = metadata.len();
-            return Err(refuse(format!("{bytes} bytes from {offset} on do not lie in `{key}`, which has {held}")));
+            return Err(refuse(format!("{bytes} bytes from {offset} on do not lie in `{object}`, which has {held}")));
         }
         let mut named = self.named.write().unwrap_or_else(PoisonError::into_inner);
         if named.contains_key(name) {
             let message = "the name is taken; unregister it first".to_owned();
             return Err(refuse(message));
         }
-        if named.len() >= MOST_REGIONS {
-            let message = format!("{MOST_REGIONS} shared memory regions are registered; unregister one");
+        if named.len() >= REGIONS {
+            let message = format!("{REGIONS} shared memory regions are registered; unregister one");
             return Err(Refusal::new(Reason::Full, message));
         }
         named.insert(name.to_owned(), Arc::new(Region { key: key.to_owned(), offset, bytes, file }));
@@ -129,6 +133,7 @@ impl Regions {
         }
         let region = self.named().get(name).map(Arc::clone);
         region.ok_or_else(|| {
+            let name = shown(name);
             Refusal::new(Reason::NotFound, format!("there is no shared memory region `{name}`; register it"))
         })
     }
@@ -138,8 +143,8 @@ impl Regions {
         let region = self.find(&place.region)?;
         let fits = place.offset.checked_add(place.bytes).is_some_and(|end| end <= region.bytes);
         if !fits {
-            let TensorPlace { region: name, offset, bytes } = place;
-            let held = region.bytes;
+            let TensorPlace { offset, bytes, .. } = place;
+            let (name, held) = (shown(&place.region), region.bytes);
             let message = format!("{bytes} bytes from {offset} on do not lie in region `{name}`, which has {held}");
             return Err(Refusal::invalid(message));
         }
@@ -159,7 +164,7 @@ impl Regions {
         }
         let mut data = vec![0; place.bytes as usize];
         read_at(&region.file, &mut data, offset).map_err(|error| {
-            Refusal::invalid(format!("shared memory region `{}` cannot be read: {error}", place.region))
+            Refusal::invalid(format!("shared memory region `{}` cannot be read: {error}", shown(&place.region)))
         })?;
         Ok(data.into())
     }
@@ -169,11 +174,12 @@ impl Regions {
         let (region, offset) = self.locate(place)?;
         if data.len() as u64 > place.bytes {
             let (needed, held) = (data.len(), place.bytes);
+            let tensor = shown(tensor);
             let message = format!("output {tensor} has {needed} bytes, and its shared memory has room for {held}");
             return Err(Refusal::invalid(message));
         }
         write_at(&region.file, data, offset).map_err(|error| {
-            Refusal::invalid(format!("shared memory region `{}` cannot be written: {error}", place.region))
+            Refusal::invalid(format!("shared memory region `{}` cannot be written: {error}", shown(&place.region)))
         })
     }
 }

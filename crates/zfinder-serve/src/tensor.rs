@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use bytemuck::Pod;
 use bytes::Bytes;
 
+use crate::limits::DIMENSIONS;
 use crate::proto::DataType as ProtoType;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, shown};
 
 /// Element types of zfinder's tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,7 @@ impl DataType {
     pub(crate) fn parse(tensor: &str, name: &str) -> Result<Self, Refusal> {
         Self::ALL.into_iter().find(|datatype| datatype.name() == name).ok_or_else(|| {
             let known = Self::ALL.map(Self::name).join(", ");
+            let (tensor, name) = (shown(tensor), shown(name));
             Refusal::invalid(format!("input {tensor}: datatype `{name}` is not one of {known}"))
         })
     }
@@ -87,7 +89,7 @@ impl Tensor {
         let elements = elements(name, &shape)?;
         let wanted = elements.saturating_mul(datatype.size());
         if data.len() != wanted {
-            let (kind, held) = (datatype.name(), data.len());
+            let (name, kind, held) = (shown(name), datatype.name(), data.len());
             let message = format!("input {name}: shape {shape:?} of {kind} has {wanted} bytes, and {held} were sent");
             return Err(Refusal::invalid(message));
         }
@@ -107,10 +109,14 @@ impl Tensor {
 
 /// Returns the number of elements of a shape.
 pub(crate) fn elements(name: &str, shape: &[i64]) -> Result<usize, Refusal> {
+    if shape.len() > DIMENSIONS {
+        let (name, found) = (shown(name), shape.len());
+        return Err(Refusal::invalid(format!("input {name}: it has {found} dimensions, and {DIMENSIONS} is the most")));
+    }
     let product = shape.iter().try_fold(1usize, |product, &length| {
         usize::try_from(length).ok().and_then(|length| product.checked_mul(length))
     });
-    product.ok_or_else(|| Refusal::invalid(format!("input {name}: shape {shape:?} is negative or too large")))
+    product.ok_or_else(|| Refusal::invalid(format!("input {}: shape {shape:?} is negative or too large", shown(name))))
 }
 
 /// An element of a tensor.

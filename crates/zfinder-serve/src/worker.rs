@@ -8,13 +8,11 @@ use std::time::Instant;
 use zfinder::{BatchView, Results, ZFinder};
 
 use crate::device::{Device, Finders, is_loss, is_of_device};
+use crate::limits::CHECKED_SPACEPOINTS;
 use crate::refusal::{Reason, Refusal};
 use crate::rois::{JoinedBatch, RequestRois};
 use crate::scheduler::{Answer, Batch, Job, Scheduler};
 use crate::statistics::{Durations, Statistics};
-
-/// Spacepoints of a request whose units and layers are checked.
-const CHECKED_SPACEPOINTS: usize = 1000;
 
 /// Searches batches on a device.
 pub(crate) struct Worker {

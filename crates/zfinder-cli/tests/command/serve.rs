@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::common::{failed, folder, spawn, succeeded, written, zfinder};
@@ -107,7 +107,7 @@ mod server {
             assert!(grpc.ip().is_loopback() && http.ip().is_loopback());
             let mut stream = TcpStream::connect(http).expect("it listens");
             stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
-            stream.write_all(b"GET /v2/health/ready HTTP/1.1\r\nHost: z\r\n\r\n").expect("sent");
+            stream.write_all(b"GET /v2/health/ready HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").expect("sent");
             let mut answer = [0; 15];
             stream.read_exact(&mut answer).expect("an answer");
             assert_eq!(&answer, b"HTTP/1.1 200 OK");
@@ -120,6 +120,53 @@ mod server {
             if format == "json" {
                 assert!(said.lines().all(|line| line.starts_with('{')), "{said}");
             }
+        }
+    }
+
+    /// Connections without a request fill the server: it answers others, and its log has one line.
+    #[test]
+    fn a_full_server_warns_once() {
+        let command = env!("CARGO_BIN_EXE_zfinder");
+        let options = [&START[1..], &ANY, &["--preset", "default", "--max-connections", "100"]].concat().join(" ");
+        // The command raises the limit of open files.
+        let script = format!("ulimit -Sn 64; exec '{command}' serve {options}");
+        let mut shell = Command::new("sh");
+        let mut child = shell.args(["-c", &script]).stderr(Stdio::piped()).spawn().expect("a shell");
+        let (lines, mut rest) = ready(&mut child);
+        let address = lines.iter().find_map(|line| line.strip_prefix("HTTP on ")).expect("an address");
+        let silent: Vec<_> = (0..150).map(|_| TcpStream::connect(address).expect("it listens")).collect();
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+        stream.write_all(b"GET /v2/health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
+        let mut answer = [0; 15];
+        stream.read_exact(&mut answer).expect("an answer");
+        assert_eq!(&answer, b"HTTP/1.1 200 OK");
+        drop((silent, stream));
+        terminate(&child);
+        let mut said = String::new();
+        rest.read_to_string(&mut said).expect("text");
+        assert_eq!(child.wait().expect("it ends").code(), Some(0), "{said}");
+        assert_eq!(said.matches("all 100 connections are in use").count(), 1, "{said}");
+        assert!(!said.contains("are not accepted"), "{said}");
+    }
+
+    #[test]
+    fn numbers_out_of_range_name_their_option() {
+        for (option, value, words) in [
+            ("--in-flight", "0", "1 is the least"),
+            ("--in-flight", "1025", "1024 is the most"),
+            ("--batch-rois", "0", "1 is the least"),
+            ("--queue", "0", "1 is the least"),
+            ("--queue-mib", "0", "1 is the least"),
+            ("--max-message-mib", "0", "1 is the least"),
+            ("--max-receiving-mib", "63", "the largest request"),
+            ("--max-sending-mib", "0", "1 is the least"),
+            ("--max-connections", "0", "1 is the least"),
+            ("--max-connections", "18446744073709551615", "is the most"),
+            ("--max-delay-us", "18446744073709551615", "is the most"),
+            ("--allow-origin", "*", "is not an origin"),
+        ] {
+            failed(&zfinder(&[&START[..], &ANY, &[option, value]].concat()), 2, &[option, words]);
         }
     }
 

@@ -214,7 +214,7 @@ pub(crate) fn http(
     stream.set_read_timeout(Some(LIMIT)).unwrap();
     let length = body.len();
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: zfinder\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n"
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
     // A server that refuses a large body closes the connection before the body is sent.

@@ -7,6 +7,9 @@ mod common;
 mod compressed;
 mod ends;
 mod hammer;
+mod hostile;
+#[cfg(target_os = "linux")]
+mod memory;
 mod metadata;
 mod one_connection;
 mod paths;

@@ -194,7 +194,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 /// Returns the headers of a request: literals of HPACK.
 fn headers(case: &Case) -> Vec<u8> {
     let (name, value) = &case.header;
-    let fixed = [(":method", "POST"), (":scheme", "http"), (":path", case.path), (":authority", "zfinder")];
+    let fixed = [(":method", "POST"), (":scheme", "http"), (":path", case.path), (":authority", "127.0.0.1")];
     let content_type = [("content-type", "application/grpc"), (name, value)];
     let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
     let header = |(name, value): (&str, &str)| [vec![0], text(name), text(value)].concat();
@@ -240,7 +240,7 @@ fn many_requests_beyond_the_receiving_limit_leave_the_connection_open() {
     let wanted = sample.answers(Preset::Default);
     // Half a message takes most of the limit.
     let mut half = TcpStream::connect(server.http_address().unwrap()).unwrap();
-    let head = format!("POST {HTTP_INFER} HTTP/1.1\r\nhost: x\r\ncontent-length: {MESSAGE_BYTES}\r\n\r\n");
+    let head = format!("POST {HTTP_INFER} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {MESSAGE_BYTES}\r\n\r\n");
     half.write_all(&[head.as_bytes(), &[b' '; MESSAGE_BYTES - 500]].concat()).unwrap();
     let mut connection = LateConnection::open(server.grpc_address().unwrap());
     // Until the half is received, the message is refused for its content, before its end too.
@@ -263,8 +263,17 @@ type Body = StreamBody<tokio_stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>
 fn request(case: &Case, address: SocketAddr) -> Request<Body> {
     let body = StreamBody::new(tokio_stream::iter(vec![Ok(Frame::data(case.body.clone().into()))]));
     let (name, value) = &case.header;
-    let request = Request::post(format!("http://{address}{}", case.path)).header("host", "zfinder");
+    let request = Request::post(format!("http://{address}{}", case.path)).header("host", "127.0.0.1");
     request.header(*name, value).body(body).unwrap()
+}
+
+/// Sends a message of gRPC, and returns the status of its answer.
+pub(crate) async fn status_of(address: SocketAddr, bytes: &[u8]) -> u16 {
+    let stream = TokioIo::new(tokio::net::TcpStream::connect(address).await.unwrap());
+    let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await.unwrap();
+    tokio::spawn(connection);
+    let case = grpc("a message", 0, message(bytes));
+    receive(sender.send_request(request(&case, address)).await.unwrap()).await.0
 }
 
 /// Returns the status of an answer, the length of its JSON, and its body.

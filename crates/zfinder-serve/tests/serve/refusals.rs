@@ -180,7 +180,7 @@ fn bytes_being_received_are_limited() {
     ask().unwrap();
     let half_message = || {
         let mut stream = TcpStream::connect(server.http_address().unwrap()).unwrap();
-        let head = "POST /v2/models/zfinder-default/infer HTTP/1.1\r\nhost: x\r\ncontent-length: 99000\r\n\r\n";
+        let head = "POST /v2/models/zfinder-default/infer HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 99000\r\n\r\n";
         stream.write_all(head.as_bytes()).unwrap();
         stream.write_all(&[b' '; 98_000]).unwrap();
         stream
