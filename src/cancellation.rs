@@ -21,19 +21,44 @@ use crate::error::{Error, Result};
 /// # Ok::<(), zfinder::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct CancellationToken(Arc<AtomicBool>);
+pub struct CancellationToken(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    is_cancelled: AtomicBool,
+    /// Tokens that cancel this one together.
+    all_of: Box<[CancellationToken]>,
+}
 
 impl CancellationToken {
     /// Cancels the searches with this token: each ends soon, with [`Error::Cancelled`]. Later
     /// searches with it end at once.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.is_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns a token that is cancelled once all of these are, for a search on behalf of several
+    /// callers. Without tokens it is not cancelled.
+    ///
+    /// ```
+    /// use zfinder::CancellationToken;
+    /// let tokens = [CancellationToken::default(), CancellationToken::default()];
+    /// let all = CancellationToken::all(tokens.clone());
+    /// tokens[1].cancel();
+    /// assert!(!all.is_cancelled());
+    /// tokens[0].cancel();
+    /// assert!(all.is_cancelled());
+    /// ```
+    #[must_use]
+    pub fn all(tokens: impl IntoIterator<Item = Self>) -> Self {
+        Self(Arc::new(Inner { is_cancelled: AtomicBool::new(false), all_of: tokens.into_iter().collect() }))
     }
 
     /// Returns whether the token was cancelled.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        let Inner { is_cancelled, all_of } = &*self.0;
+        is_cancelled.load(Ordering::Relaxed) || !all_of.is_empty() && all_of.iter().all(Self::is_cancelled)
     }
 }
 

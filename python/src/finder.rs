@@ -234,8 +234,8 @@ impl Core {
     }
 }
 
-/// Searches on another thread without the GIL. If a signal raises an exception meanwhile, cancels the
-/// search and returns the exception.
+/// Searches on another thread without the GIL. If a signal raises an exception meanwhile, cancels
+/// the search and returns the exception.
 fn watched<T: Send>(py: Python<'_>, token: &CancellationToken, search: impl FnOnce() -> T + Send) -> PyResult<T> {
     let watch = || {
         thread::scope(|scope| {

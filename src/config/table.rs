@@ -280,7 +280,7 @@ keys! {
         ///
         /// An RoI with more is not searched
         /// ([`Status::CapacityExceeded`](crate::Status::CapacityExceeded)).
-        max_pairs: f64 = 4e9, Real { low: 1.0, high: 1e18 }; Histogram
+        max_pairs: f64 = 2e9, Real { low: 1.0, high: 1e18 }; Histogram
         /// Most triplets of an RoI: its pairs, with each third spacepoint within reach.
         ///
         /// Counted only if third spacepoints confirm pairs. An RoI with more is not searched

@@ -16,8 +16,6 @@ use crate::spacepoint::{RoiView, Spacepoint, normalised};
 const MOST_SECTORS: usize = 512;
 /// Sectors within the largest reach.
 const SECTORS_OF_REACH: f64 = 4.0;
-/// Pairs and triplets that take less time than a better bound.
-const FEW: f64 = 1e5;
 
 thread_local! {
     /// Memory of the counts, reused.
@@ -38,8 +36,10 @@ impl Candidates {
         self.pairs > config.max_pairs || self.triplets > config.max_triplets
     }
 
-    fn sum(self) -> f64 {
-        self.pairs + self.triplets
+    /// A measure of the time of the search, in tests of triplets. An entry in the histogram takes
+    /// as long as several tests.
+    fn work(self) -> f64 {
+        8.0 * self.pairs + self.triplets
     }
 }
 
@@ -60,20 +60,19 @@ impl Search {
         })
     }
 
-    /// Returns an upper bound of the pairs and triplets together.
-    pub(crate) fn bound_candidates(&self, plan: &RoiPlan, roi: RoiView<'_>) -> f64 {
-        let all = self.most_candidates_of(roi.len()).sum();
-        if all <= FEW || plan.bad {
-            return all;
+    /// Whether the search of an RoI may take more than so much work.
+    pub(crate) fn may_take_more_than(&self, work: f64, plan: &RoiPlan, roi: RoiView<'_>) -> bool {
+        if plan.bad || self.most_candidates_of(roi.len()).work() <= work {
+            return false;
         }
-        let bound = GRID.with_borrow_mut(|grid| match self.config.is_beam_at_origin() {
+        GRID.with_borrow_mut(|grid| match self.config.is_beam_at_origin() {
             true => {
                 let reach = grid.fill_sectors(self, plan, roi);
-                grid.count(self, plan, reach)
+                grid.count_without_layers(self, plan, reach).work() > work
+                    && grid.count(self, plan, reach).work() > work
             }
-            false => grid.count_exactly(self, plan, roi),
-        });
-        bound.sum().min(all)
+            false => grid.count_exactly(self, plan, roi).work() > work,
+        })
     }
 
     /// Whether third spacepoints confirm pairs.
@@ -408,8 +407,8 @@ mod tests {
                     assert!(most.pairs >= counted.pairs, "round {round}: {config:?}");
                     assert!(most.triplets >= counted.triplets, "round {round}: {config:?}");
                 }
-                let bound = search.bound_candidates(&plan, view);
-                assert!(bound >= counted.pairs + counted.triplets, "round {round}");
+                let takes = |work: f64| search.may_take_more_than(work, &plan, view);
+                assert!(!takes(1e18) && (counted.work() == 0.0 || takes(0.99 * counted.work())), "round {round}");
                 let Candidates { pairs, triplets } = counted;
                 for (max_pairs, max_triplets, is_too_many) in [
                     (pairs, triplets, false),

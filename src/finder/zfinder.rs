@@ -98,9 +98,9 @@ impl ZFinder {
         input_check::check(batch.into(), self.detector(), most)
     }
 
-    /// Returns an upper bound of the pairs and triplets of a batch together, a measure of its work:
-    /// [`Config::max_pairs`], [`Config::max_triplets`]. It takes a small part of the time of the
-    /// search.
+    /// Returns whether the search of a batch may take more than so much work: its triplets, and
+    /// eight times its pairs ([`Config::max_pairs`], [`Config::max_triplets`]). 10⁹ are about a
+    /// second of one core. The answer takes a small part of the time of the search.
     ///
     /// # Errors
     /// An RoI whose z range makes no histogram.
@@ -109,17 +109,22 @@ impl ZFinder {
     /// use zfinder::{Detector, Engine, Roi, Spacepoint, ZFinder};
     /// let finder = ZFinder::builder(Detector::generic()).engine(Engine::Cpu).build()?;
     /// // As many spacepoints, at one azimuth and all around the beam.
-    /// let at = |phi| Spacepoint { rho: 32.0, phi, z: 0.0, layer: 0 };
-    /// let crowd = Roi { spacepoints: vec![at(0.1); 5000], ..Roi::default() };
-    /// let around = (0..5000).map(|i| at(f64::from(i) * 0.00125));
+    /// let at = |i: u32, phi| Spacepoint { rho: 32.0, phi, z: 0.0, layer: i % 4 };
+    /// let crowd = Roi { spacepoints: (0..5000).map(|i| at(i, 0.1)).collect(), ..Roi::default() };
+    /// let around = (0..5000).map(|i| at(i, f64::from(i) * 0.00125));
     /// let spread = Roi { spacepoints: around.collect(), ..Roi::default() };
-    /// assert!(finder.bound_candidates(&crowd)? > 100.0 * finder.bound_candidates(&spread)?);
+    /// assert!(finder.may_take_more_than(1e8, &crowd)?);
+    /// assert!(!finder.may_take_more_than(1e8, &spread)?);
     /// # Ok::<(), zfinder::Error>(())
     /// ```
-    pub fn bound_candidates<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<f64> {
+    pub fn may_take_more_than<'a>(&self, work: f64, batch: impl Into<BatchView<'a>>) -> Result<bool> {
         let search = &self.core.search;
-        let bound = |roi: RoiView<'_>| search.plan(roi).map(|plan| search.bound_candidates(&plan, roi));
-        batch.into().iter().map(bound).sum()
+        for roi in batch.into().iter() {
+            if search.may_take_more_than(work, &search.plan(roi)?, roi) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Which engine runs, and on which adapters; for people.

@@ -5,6 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
+use zfinder::CancellationToken;
 
 use crate::answer::OutputSelection;
 use crate::device::Device;
@@ -60,6 +61,12 @@ impl BatchOptions {
     }
 }
 
+/// Batches in flight on a device.
+fn in_flight(options: &BatchOptions, device: &Device) -> usize {
+    let cores = thread::available_parallelism().map_or(2, usize::from);
+    options.in_flight.unwrap_or(if device.is_gpu { (2 * cores).clamp(2, 16) } else { 2 })
+}
+
 /// The answer to a request.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -74,12 +81,17 @@ pub(crate) type Outcome = Result<Answer, Refusal>;
 /// A waiting request.
 #[derive(Debug)]
 pub(crate) struct Job {
+    pub(crate) client: ClientId,
     pub(crate) rois: RequestRois,
     pub(crate) wanted: OutputSelection,
     pub(crate) arrived: Instant,
     pub(crate) deadline: Option<Instant>,
+    /// Cancelled when the request ends.
+    pub(crate) cancellation: CancellationToken,
     pub(crate) sending: Arc<SendLimits>,
     pub(crate) answer: oneshot::Sender<Outcome>,
+    /// Its search takes more than [`HEAVY_WORK`](crate::limits::HEAVY_WORK).
+    pub(crate) is_heavy: bool,
 }
 
 /// Requests of one model that are searched together.
@@ -89,6 +101,8 @@ pub(crate) struct Batch {
     pub(crate) jobs: Vec<Job>,
     /// Time at which the last job joined.
     pub(crate) begun: Option<Instant>,
+    /// It is one heavy request, which counts as such until the next batch is taken.
+    is_heavy: bool,
 }
 
 /// The queues of all models, and the threads that serve them.
@@ -104,6 +118,13 @@ pub(crate) struct Scheduler {
 #[derive(Debug, Default)]
 struct Queues {
     models: Vec<ModelQueue>,
+    /// Heavy requests, with their models.
+    heavy: FairQueue<(usize, Job)>,
+    /// Heavy requests that are searched, and the most of them.
+    heavy_running: usize,
+    most_heavy: usize,
+    /// There is one thread: heavy requests wait until no others do.
+    has_one_thread: bool,
     /// The model that is checked first: models take turns.
     next: usize,
     requests: usize,
@@ -131,7 +152,13 @@ impl Scheduler {
     ) -> Result<Arc<Self>> {
         options.batch_rois = Some(options.batch_rois_on(&devices));
         let statistics: Arc<[Statistics]> = cpu.iter().map(|_| Statistics::default()).collect();
-        let queues = Queues { models: cpu.iter().map(|_| ModelQueue::default()).collect(), ..Queues::default() };
+        let threads = devices.iter().map(|device| in_flight(&options, device)).sum::<usize>();
+        let queues = Queues {
+            models: cpu.iter().map(|_| ModelQueue::default()).collect(),
+            most_heavy: (threads - 1).max(1),
+            has_one_thread: threads <= 1,
+            ..Queues::default()
+        };
         let scheduler = Arc::new(Self {
             options,
             queues: Mutex::new(queues),
@@ -141,7 +168,7 @@ impl Scheduler {
             statistics,
         });
         for device in &scheduler.devices {
-            for number in 0..scheduler.in_flight(device) {
+            for number in 0..in_flight(&scheduler.options, device) {
                 let statistics = Arc::clone(&scheduler.statistics);
                 let worker = Worker::new(number, Arc::clone(device), Arc::clone(&cpu), statistics);
                 let queues = Arc::clone(&scheduler);
@@ -153,17 +180,12 @@ impl Scheduler {
         Ok(scheduler)
     }
 
-    fn in_flight(&self, device: &Device) -> usize {
-        let cores = thread::available_parallelism().map_or(2, usize::from);
-        self.options.in_flight.unwrap_or(if device.is_gpu { (2 * cores).clamp(2, 16) } else { 2 })
-    }
-
     fn queues(&self) -> MutexGuard<'_, Queues> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Queues a request of a model. `job.answer` receives its answer or refusal in every case.
-    pub(crate) fn submit(&self, model: usize, client: ClientId, job: Job) {
+    pub(crate) fn submit(&self, model: usize, job: Job) {
         let mut queues = self.queues();
         if let Err(refusal) = queues.admit(&job, &self.options) {
             drop(queues);
@@ -178,7 +200,23 @@ impl Scheduler {
         queue.rois += job.rois.len();
         queue.spacepoints += job.rois.spacepoints();
         queue.since.get_or_insert(job.arrived);
-        queue.jobs.push(client, job);
+        queue.jobs.push(job.client, job);
+        drop(queues);
+        self.wake.notify_one();
+    }
+
+    /// Puts a request back that is heavy.
+    pub(crate) fn put_back(&self, model: usize, job: Job) {
+        let mut queues = self.queues();
+        if queues.is_stopped {
+            drop(queues);
+            let _ = job.answer.send(Err(Refusal::stopping()));
+            return;
+        }
+        queues.requests += 1;
+        queues.bytes += job.rois.bytes();
+        self.statistics[model].pending.add(1);
+        queues.heavy.push(job.client, (model, Job { is_heavy: true, ..job }));
         drop(queues);
         self.wake.notify_one();
     }
@@ -186,9 +224,25 @@ impl Scheduler {
     /// Waits for the next batch. False: the server has ended.
     pub(crate) fn next_batch(&self, batch: &mut Batch) -> bool {
         let mut queues = self.queues();
+        if std::mem::take(&mut batch.is_heavy) {
+            queues.heavy_running -= 1;
+        }
         loop {
             let now = Instant::now();
             let (due, next_due) = queues.due(now, &self.options);
+            let is_heavy_due = queues.heavy.len() > 0
+                && queues.heavy_running < queues.most_heavy
+                && (due.is_none() || !queues.has_one_thread);
+            if is_heavy_due {
+                queues.take_heavy(now, &self.statistics, batch);
+                if queues.requests > 0 {
+                    self.wake.notify_one();
+                }
+                if !batch.jobs.is_empty() {
+                    return true;
+                }
+                continue;
+            }
             if let Some(model) = due {
                 queues.take(model, now, &self.options, &self.statistics[model], batch);
                 // Other threads may find work left.
@@ -230,6 +284,10 @@ impl Scheduler {
                 refused.push(job);
             }
             *queue = ModelQueue::default();
+        }
+        while let Some((model, job)) = queues.heavy.pop_if(|_| true) {
+            self.statistics[model].pending.subtract(1);
+            refused.push(job);
         }
         (queues.requests, queues.bytes) = (0, 0);
         drop(queues);
@@ -286,6 +344,22 @@ impl Queues {
         (None, next_due)
     }
 
+    /// Takes a heavy request as a batch, unless it was cancelled.
+    fn take_heavy(&mut self, now: Instant, statistics: &[Statistics], batch: &mut Batch) {
+        batch.begun = Some(now);
+        batch.jobs.clear();
+        let Some((model, job)) = self.heavy.pop_if(|_| true) else { return };
+        batch.model = model;
+        self.requests -= 1;
+        self.bytes -= job.rois.bytes();
+        statistics[model].pending.subtract(1);
+        if let Some(job) = job.unless_over(now, &statistics[model]) {
+            batch.jobs.push(job);
+            batch.is_heavy = true;
+            self.heavy_running += 1;
+        }
+    }
+
     /// Takes a batch from the queue of a model: at least one request, unless all were cancelled.
     fn take(&mut self, model: usize, now: Instant, options: &BatchOptions, statistics: &Statistics, batch: &mut Batch) {
         batch.model = model;
@@ -307,11 +381,7 @@ impl Queues {
             queue.rois -= job.rois.len();
             queue.spacepoints -= job.rois.spacepoints();
             statistics.pending.subtract(1);
-            if job.answer.is_closed() {
-                statistics.cancelled.add(1);
-            } else if job.deadline.is_some_and(|deadline| deadline <= now) {
-                let _ = job.answer.send(Err(Refusal::expired()));
-            } else {
+            if let Some(job) = job.unless_over(now, statistics) {
                 rois += job.rois.len().max(1);
                 spacepoints += job.rois.spacepoints();
                 batch.jobs.push(job);
@@ -324,6 +394,18 @@ impl Queues {
 }
 
 impl Job {
+    /// Returns the request, unless its client has left or its deadline has passed.
+    fn unless_over(self, now: Instant, statistics: &Statistics) -> Option<Self> {
+        if self.answer.is_closed() {
+            statistics.cancelled.add(1);
+        } else if self.deadline.is_some_and(|deadline| deadline <= now) {
+            let _ = self.answer.send(Err(Refusal::expired()));
+        } else {
+            return Some(self);
+        }
+        None
+    }
+
     /// Sends the answer, and counts it. Refuses the request if too many answers wait to be sent.
     pub(crate) fn succeed(self, mut answer: Answer, durations: &Durations, statistics: &Statistics) {
         let bytes = answer.tensors.iter().map(|tensor| tensor.data.len()).sum();

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tokio::sync::{Semaphore, oneshot};
 
-use zfinder::Status;
+use zfinder::{CancellationToken, Status};
 
 use crate::answer::OutputSelection;
 use crate::connections::Connections;
@@ -49,6 +49,15 @@ pub(crate) struct Service {
     /// Requests without a known model, and invalid ones.
     pub(crate) unassigned: Count,
     pub(crate) phases: Phases,
+}
+
+/// Ends the search of a request when the request ends.
+struct CancelsOnDrop(CancellationToken);
+
+impl Drop for CancelsOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 /// A request in the terms of both protocols.
@@ -208,7 +217,11 @@ impl Service {
         let rois = RequestRois::read(tensors, &self.models[model].config)?;
         let (answer, answered) = oneshot::channel();
         let sending = Arc::clone(&self.sending);
-        self.scheduler.submit(model, client, Job { rois, wanted, arrived, deadline, sending, answer });
+        let cancellation = CancellationToken::default();
+        // If the client leaves, this future is dropped.
+        let _ends_with_request = CancelsOnDrop(cancellation.clone());
+        let job = Job { client, rois, wanted, arrived, deadline, cancellation, sending, answer, is_heavy: false };
+        self.scheduler.submit(model, job);
         let expired = async {
             match deadline {
                 Some(deadline) => tokio::time::sleep_until(deadline.into()).await,

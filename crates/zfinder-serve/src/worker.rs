@@ -1,14 +1,15 @@
 //! A thread that searches batches.
 
 use std::any::Any;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use zfinder::{BatchView, Results, ZFinder};
+use zfinder::{BatchView, CancellationToken, Results, ZFinder};
 
 use crate::device::{Device, Finders, is_loss, is_of_device};
-use crate::limits::CHECKED_SPACEPOINTS;
+use crate::limits::{CHECKED_SPACEPOINTS, HEAVY_WORK};
 use crate::refusal::{Reason, Refusal};
 use crate::rois::{JoinedBatch, RequestRois};
 use crate::scheduler::{Answer, Batch, Job, Scheduler};
@@ -49,7 +50,7 @@ impl Worker {
         let mut batch = Batch::default();
         while scheduler.next_batch(&mut batch) {
             let begun = batch.begun.unwrap_or_else(Instant::now);
-            let answer = || self.answer(batch.model, &mut batch.jobs, begun, &mut scratch);
+            let answer = || self.answer(scheduler, batch.model, &mut batch.jobs, begun, &mut scratch);
             if let Err(panic) = catch_unwind(AssertUnwindSafe(answer)) {
                 // A fault of the program. Dropped jobs are refused.
                 tracing::error!(message = message(&*panic), "the answers of a batch panicked");
@@ -59,22 +60,30 @@ impl Worker {
         }
     }
 
-    /// Answers requests together, or one by one if they fail together.
-    fn answer(&self, model: usize, jobs: &mut Vec<Job>, begun: Instant, scratch: &mut Scratch) {
+    /// Answers requests together, or one by one if they fail together. Puts heavy requests back
+    /// that were not known to be heavy.
+    fn answer(&self, scheduler: &Scheduler, model: usize, jobs: &mut Vec<Job>, begun: Instant, scratch: &mut Scratch) {
         let Scratch { joined, results } = scratch;
         let requests: Vec<&RequestRois> = jobs.iter().map(|job| &job.rois).collect();
         let filled = joined.fill(&requests).map_err(|error| Refusal::from(Failure::Search(error)));
+        let heavy = filled.as_ref().map_or_else(|_| Vec::new(), |batch| self.find_heavy(model, jobs, *batch));
+        if !heavy.is_empty() {
+            heavy.into_iter().rev().for_each(|place| scheduler.put_back(model, jobs.remove(place)));
+            if !jobs.is_empty() {
+                self.answer(scheduler, model, jobs, begun, scratch);
+            }
+            return;
+        }
         let searching = Instant::now();
-        let outcome = filled.and_then(|batch| self.search(model, batch, unshared(results)).map(|()| batch));
+        let token = CancellationToken::all(jobs.iter().map(|job| job.cancellation.clone()));
+        let mut search = |batch: BatchView<'_>| self.search(model, batch.cancelled_by(&token), unshared(results));
+        let outcome = filled.and_then(|batch| search(batch).map(|()| batch));
         let searched = Instant::now();
         let statistics = &self.statistics[model];
         statistics.batches.add(1);
         match outcome {
             Ok(batch) => {
-                let parts = jobs.iter().scan(0, |end, job| {
-                    *end += job.rois.len();
-                    Some(*end - job.rois.len()..*end)
-                });
+                let parts = parts(jobs);
                 let check = |rois| self.cpu[model].check_input(batch.rois(rois), CHECKED_SPACEPOINTS);
                 let checks: Vec<_> = parts.map(|rois| (rois.clone(), check(rois))).collect();
                 for (job, (rois, checked)) in jobs.drain(..).zip(checks) {
@@ -97,13 +106,23 @@ impl Worker {
             // One of the requests may be at fault, so each is searched alone.
             Err(_) if jobs.len() > 1 => {
                 for job in std::mem::take(jobs) {
-                    self.answer(model, &mut vec![job], Instant::now(), scratch);
+                    self.answer(scheduler, model, &mut vec![job], Instant::now(), scratch);
                 }
             }
             Err(refusal) => jobs.drain(..).for_each(|job| {
-                let _ = job.answer.send(Err(refusal.clone()));
+                if job.answer.send(Err(refusal.clone())).is_err() {
+                    statistics.cancelled.add(1);
+                }
             }),
         }
+    }
+
+    /// Returns the places of the requests that would keep a thread busy for long, in ascending
+    /// order. An invalid request is none: the search refuses it.
+    fn find_heavy(&self, model: usize, jobs: &[Job], batch: BatchView<'_>) -> Vec<usize> {
+        let is_heavy = |rois| self.cpu[model].may_take_more_than(HEAVY_WORK, batch.rois(rois)).unwrap_or(false);
+        let places = jobs.iter().zip(parts(jobs)).enumerate();
+        places.filter(|(_, (job, rois))| !job.is_heavy && is_heavy(rois.clone())).map(|(place, _)| place).collect()
     }
 
     /// Searches on the device, or on the CPU if the device fails.
@@ -137,6 +156,14 @@ impl Worker {
         self.statistics[model].fallback_batches.add(1);
         Ok(search_once(|| self.cpu[model].find_batch_into(batch, results))?)
     }
+}
+
+/// Returns the RoIs of each request in their batch.
+fn parts(jobs: &[Job]) -> impl Iterator<Item = Range<usize>> {
+    jobs.iter().scan(0, |end, job| {
+        *end += job.rois.len();
+        Some(*end - job.rois.len()..*end)
+    })
 }
 
 /// The reason why a search gave no answer.

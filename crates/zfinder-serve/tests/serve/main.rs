@@ -7,6 +7,7 @@ mod common;
 mod compressed;
 mod ends;
 mod hammer;
+mod heavy;
 mod hostile;
 #[cfg(target_os = "linux")]
 mod memory;
