@@ -32,13 +32,27 @@ struct Permits {
     what: &'static str,
     most: usize,
     free: Arc<Semaphore>,
-    is_full: AtomicBool,
+    /// The last time without a free place. None after an idle time with free places.
+    full: Mutex<Option<Instant>>,
 }
 
 impl Room {
     pub(crate) fn new(what: &'static str, most: usize) -> Self {
         let free = Arc::new(Semaphore::new(most));
-        Self(Arc::new(Permits { what, most, free, is_full: AtomicBool::new(false) }))
+        Self(Arc::new(Permits { what, most, free, full: Mutex::default() }))
+    }
+
+    /// Logs that the room becomes full, or has been free for this time: one line a change.
+    fn log(&self, is_full: bool, idle: Duration) {
+        let Permits { what, most, full, .. } = &*self.0;
+        let mut full = full.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_full {
+            if full.replace(Instant::now()).is_none() {
+                tracing::warn!("all {most} {what} are in use: idle ones are closed for new ones");
+            }
+        } else if full.take_if(|last| last.elapsed() > idle).is_some() {
+            tracing::info!("{what} are free again");
+        }
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -192,20 +206,14 @@ impl Connections {
 
     /// Waits for a place. If there is none, the connection that has been idle longest ends.
     pub(crate) async fn admit(self: &Arc<Self>, room: &Room) -> Option<Place> {
-        let Permits { what, most, free, is_full } = &*room.0;
+        let free = &room.0.free;
         let permit = match Arc::clone(free).try_acquire_owned() {
             Ok(permit) => {
-                // Not at the first free place: the log has one line a change.
-                if is_full.load(Ordering::Relaxed) && free.available_permits() > most / 8 {
-                    is_full.store(false, Ordering::Relaxed);
-                    tracing::info!("{what} are free again");
-                }
+                room.log(false, self.idle);
                 permit
             }
             Err(_) => {
-                if !is_full.swap(true, Ordering::Relaxed) {
-                    tracing::warn!("all {most} {what} are in use: idle ones are closed for new ones");
-                }
+                room.log(true, self.idle);
                 let mut waiting = std::pin::pin!(Arc::clone(free).acquire_owned());
                 loop {
                     self.evict(Some(room));

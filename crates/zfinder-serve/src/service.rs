@@ -89,7 +89,8 @@ impl Service {
         phases: Phases,
     ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let heavy = Arc::new(Semaphore::new(cores));
+        // Searches need the other half.
+        let heavy = Arc::new(Semaphore::new((cores / 2).max(1)));
         let unassigned = Count::default();
         Self { models, scheduler, batch_options, regions, connections, sending, heavy, unassigned, phases }
     }
