@@ -192,7 +192,7 @@ impl Drop for Place {
 
 impl Connections {
     pub(crate) fn new(idle: Duration, sending: Arc<SendLimits>) -> Self {
-        // Client 0 is none.
+        // `ClientId::default` has the number 0.
         Self { open: Mutex::default(), next: AtomicU64::new(1), idle, sending }
     }
 
@@ -204,7 +204,7 @@ impl Connections {
         self.open().len()
     }
 
-    /// Waits for a place. If there is none, the connection that has been idle longest ends.
+    /// Waits for a place. If all places are taken, the connection that has been idle longest ends.
     pub(crate) async fn admit(self: &Arc<Self>, room: &Room) -> Option<Place> {
         let free = &room.0.free;
         let permit = match Arc::clone(free).try_acquire_owned() {
@@ -256,8 +256,8 @@ impl Connections {
         }
     }
 
-    /// Closes connections without a first request, and connections whose client does not read, until
-    /// the future is dropped.
+    /// Closes connections without a first request, and connections whose client does not read,
+    /// until the future is dropped.
     pub(crate) async fn watch(self: Arc<Self>) {
         loop {
             tokio::time::sleep(self.idle / 10).await;

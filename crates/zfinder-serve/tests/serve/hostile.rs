@@ -69,7 +69,7 @@ fn idle_connections_give_way_to_new_ones() {
     let server = Server::start(Options { max_connections: 4, ..options(&[Preset::Default]) }).unwrap();
     let (grpc, http) = (server.grpc_address().unwrap(), server.http_address().unwrap());
     let begin = Instant::now();
-    // More than there is room for, on both ports, again and again.
+    // Ten times as many connections as places, on both ports.
     let silent: Vec<_> = (0..40).map(|number| open([grpc, http][number % 2])).collect();
     assert_eq!(get(http, "/v2/health/ready").0, 200);
     let sample = Sample::new(1);
@@ -269,7 +269,8 @@ fn every_request_has_an_answer_when_the_time_to_drain_ends() {
     assert!(TcpStream::connect(grpc).is_err());
 }
 
-/// Clients of HTTP/1.1 keep their connections, and send requests with pauses while the server drains.
+/// Clients of HTTP/1.1 keep their connections, and send requests with pauses while the server
+/// drains.
 #[test]
 fn no_request_on_a_kept_connection_is_lost_when_the_server_drains() {
     let server = Server::start(options(&[Preset::Default])).unwrap();

@@ -1,5 +1,5 @@
-//! Tests of the memory of a server under attack. Each runs in a process of its own, because the peak
-//! of a process belongs to all its tests.
+//! Tests of the memory of a server under attack. Each runs in a process of its own, because the
+//! peak of a process belongs to all its tests.
 
 use std::process::Command;
 use std::time::Duration;
