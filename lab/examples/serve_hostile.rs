@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! cargo build --release -p zfinder-cli
-//! cargo run --release --manifest-path lab/Cargo.toml --example serve_hostile -- target/release/zfinder
+//! cargo run --release --manifest-path lab/Cargo.toml --example serve_hostile -- \
+//!     target/release/zfinder
 //! ```
 //!
-//! The program starts `zfinder serve` with small limits. Honest clients ask over gRPC and HTTP, first
-//! alone, then beside all attacks at once. At the end the server gets TERM under this load. Each
-//! answer is compared with the library's. The program exits with 1 unless:
+//! The program starts `zfinder serve` with small limits. Honest clients ask over gRPC and HTTP,
+//! first alone, then beside all attacks at once. At the end the server gets TERM under this load.
+//! Each answer is compared with the library's. The program exits with 1 unless:
 //!
 //! - the 99th percentile of honest latencies beside attacks is at most five times the one without;
 //! - each health check on the metrics port takes at most 100 ms;
@@ -298,7 +299,7 @@ impl Honest {
     }
 }
 
-/// What the attacks need.
+/// The server under attack, and state that the attacks share.
 struct Target {
     ports: [SocketAddr; 3],
     stop: AtomicBool,
