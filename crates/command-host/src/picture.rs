@@ -20,10 +20,10 @@ pub struct PictureOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(20..=2400))]
     dpi: Option<u32>,
     /// Experiment above the frame, in bold letters
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = label)]
     label: Option<String>,
     /// Status after --label, in oblique letters, for example Simulation
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = label)]
     label_text: Option<String>,
     /// Logarithmic x axis of the first panel
     #[arg(long)]
@@ -40,6 +40,15 @@ pub struct PictureOptions {
     /// Draw this panel alone; a wrong name lists the panels
     #[arg(long, value_name = "NAME")]
     panel: Option<String>,
+}
+
+/// Refuses a text that fits no picture. Fitting it would take minutes.
+fn label(text: &str) -> Result<String, String> {
+    const MOST: usize = 200;
+    match text.chars().count() {
+        count if count > MOST => Err(format!("a label has {MOST} characters at most, not {count}")),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 fn size(text: &str) -> Result<(u32, u32), String> {
@@ -170,6 +179,7 @@ mod tests {
             (["--size", "800"], "a size is WIDTHxHEIGHT"),
             (["--size", "1x1"], "each from 50"),
             (["--dpi", "1"], "20..=2400"),
+            (["--label", "a".repeat(201).as_str()], "200 characters at most, not 201"),
         ] {
             let error = parsed(&wrong).expect_err("refused");
             assert!(error.contains(message), "{error}");

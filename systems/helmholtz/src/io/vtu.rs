@@ -259,12 +259,10 @@ mod tests {
             assert!(begun.elapsed().as_secs() < 5, "{error}");
             error
         };
-        // The only ends of tags are those behind the arrays.
-        assert!(refused(&"<DataArray ".repeat(200_000)).contains("there is no point data `u`"));
+        assert_eq!(refused(&"<DataArray ".repeat(200_000)), "a tag has no end");
+        assert!(refused(&format!("{}>", "<DataArray ".repeat(200_000))).contains("there is no point data `u`"));
         let error = refused(&"<DataArray Name=\"v\"/>".repeat(100_000));
         assert!(error.ends_with("v, ...") && error.len() < 200, "{error}");
-        let file = format!("<VTKFile type=\"UnstructuredGrid\"><PointData{}</PointData", "<DataArray ".repeat(200_000));
-        assert_eq!(field(file.as_bytes(), "u"), Err("a tag has no end".to_owned()));
     }
 
     #[test]
