@@ -26,13 +26,13 @@ pub struct HostileFile<'a> {
 /// Longer than any row, text or header that a reader accepts.
 const LONG: usize = 20 << 20;
 /// More than the address space of a command.
-const MUCH: u64 = 5 << 28;
+const MUCH: u64 = 640 << 20;
 const DEPTH: usize = 100_000;
 /// Address space of a command \[KiB\].
-const LIMIT_KIB: u32 = 1 << 20;
+const LIMIT_KIB: u32 = 512 << 10;
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// Runs a command on hostile files of every kind, within 1 GiB of address space. Each run must end
+/// Runs a command on hostile files of every kind, within 512 MiB of address space. Each run must end
 /// within 20 s with exit code 1 or 2 and a message.
 ///
 /// The kinds are a device without end, a folder, an empty file, a huge size without content, a row
