@@ -47,7 +47,7 @@ fn an_output_replaces_no_file_of_an_input_folder() {
     let dir = folder();
     let files = [
         ("points.csv", TRACKS),
-        ("part2.csv", TRACKS),
+        ("part2.csv", "event_id,x,y,z,layer\n4,50,1,12,0\n4,88,2,13,1\n"),
         ("truth_vertices.csv", "event,vz_mm,is_hard_scatter\n3,12,1\n"),
         ("rois.csv", "event_id,roi_id,phi_min,phi_max\n3,0,-1,1\n"),
         ("event3-particles.csv", "particle_id\n"),
