@@ -9,7 +9,7 @@ use bytes::Bytes;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::limits::EVICTION_PART;
+use crate::limits::{EVICTION_PART, EVICTION_RETRY_PART};
 use crate::queue::ClientId;
 use crate::sending::{Held, SendLimits};
 
@@ -217,7 +217,7 @@ impl Connections {
                 let mut waiting = std::pin::pin!(Arc::clone(free).acquire_owned());
                 loop {
                     self.evict(Some(room));
-                    if let Ok(permit) = timeout(self.idle / EVICTION_PART, waiting.as_mut()).await {
+                    if let Ok(permit) = timeout(self.idle / EVICTION_RETRY_PART, waiting.as_mut()).await {
                         break permit.ok()?;
                     }
                 }
