@@ -310,7 +310,9 @@ fn calorimeters_come_from_files() {
     std::fs::write(path("b.csv"), half).expect("written");
     let error = lumi::io::read_calorimeter(&path("b.toml")).map(drop).expect_err("refused").to_string();
     assert!(error.contains("line 2") && error.contains("pedestal `100.5` is not a whole number"), "{error}");
-    for (change, wanted) in [(("outer", "inner"), "outer cells come first"), (("gain_mev", "gain"), "the columns are area, x_mm")] {
+    for (change, wanted) in
+        [(("outer", "inner"), "outer cells come first"), (("gain_mev", "gain"), "the columns are area, x_mm")]
+    {
         std::fs::write(path("b.csv"), cells.replacen(change.0, change.1, 1)).expect("written");
         let error = lumi::io::read_calorimeter(&path("b.toml")).map(drop).expect_err("refused").to_string();
         assert!(error.contains(wanted) && error.contains("b.csv"), "{error}");

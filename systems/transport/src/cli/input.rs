@@ -108,9 +108,9 @@ struct Read {
 /// Reads particles. The run rejects those that are not finite.
 fn read(path: &Path) -> Result<Read, Failure> {
     let told = |what: String| Failure::new(Code::Data, format_args!("{}{what}", table_file::name(path)));
-    let broken = |line: u64, error: RowError| match line {
-        0 => told(format!(": {error}")),
-        line => told(format!(":{line}: {error}")),
+    let broken = |line: u64, error: RowError| match error {
+        RowError::Bad(what) if line > 0 => told(format!(":{line}: {what}")),
+        error => told(format!(": {error}")),
     };
     let mut table = Table::open(path).map_err(|(line, error)| broken(line, error))?;
     let header = table.header().to_vec();
