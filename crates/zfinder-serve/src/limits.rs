@@ -109,8 +109,9 @@ pub(crate) const BATCH_SPACEPOINTS: usize = 1_000_000;
 /// Default numbers of requests, and of their bytes, that wait.
 pub(crate) const QUEUE_REQUESTS: usize = 8192;
 pub(crate) const QUEUE_BYTES: usize = 1 << 30;
-/// Work of an RoI from which its request is searched alone, and never by the last idle thread: a few
-/// seconds of one core. An event with 46 collisions takes a quarter of it. See [`ZFinder::may_take_more_than`](zfinder::ZFinder::may_take_more_than).
+/// Work of an RoI from which its request is searched alone, and never by the last idle thread: a
+/// few seconds of one core. An event with 46 collisions takes a quarter of it at most. See
+/// [`ZFinder::may_take_more_than`](zfinder::ZFinder::may_take_more_than).
 pub(crate) const HEAVY_WORK: f64 = 4e9;
 /// Spacepoints of a request whose units and layers are checked.
 pub(crate) const CHECKED_SPACEPOINTS: usize = 1000;

@@ -118,7 +118,7 @@ impl Worker {
     }
 
     /// Returns the places of the requests that would keep a thread busy for long, in ascending
-    /// order. An invalid request is none: the search refuses it.
+    /// order. Invalid requests stay in the batch, whose search refuses them.
     fn find_heavy(&self, model: usize, jobs: &[Job], batch: BatchView<'_>) -> Vec<usize> {
         let is_heavy = |rois| self.cpu[model].may_take_more_than(HEAVY_WORK, batch.rois(rois)).unwrap_or(false);
         let places = jobs.iter().zip(parts(jobs)).enumerate();

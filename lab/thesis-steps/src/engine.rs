@@ -70,12 +70,7 @@ impl StepEngine {
         let kernels = Kernel::build_all(
             gpu,
             &[
-                KernelDescriptor {
-                    source: &find_z,
-                    entry_points: &["find_z"],
-                    constants: &constants,
-                    checks: TRUSTED,
-                },
+                KernelDescriptor { source: &find_z, entry_points: &["find_z"], constants: &constants, checks: TRUSTED },
                 KernelDescriptor {
                     source: &sum_histos,
                     entry_points: &["sum_histos"],
