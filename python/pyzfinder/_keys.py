@@ -66,6 +66,12 @@ class Keys:
     charge_aware: bool
     #: A histogram for each slice, of the pairs whose track may come from there.
     histogram_per_slice: bool
+    #: Most pairs of an RoI: spacepoints of different layers in slices within reach (1 to
+    #: 1000000000000000000).
+    max_pairs: float
+    #: Most triplets of an RoI: its pairs, with each third spacepoint within reach (1 to
+    #: 1000000000000000000).
+    max_triplets: float
     #: Distance within which a peak is mixed into a vertex that was found before (0 to 1048576
     #: bins).
     vertex_separation_bins: float

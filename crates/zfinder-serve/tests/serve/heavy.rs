@@ -9,7 +9,7 @@ use zfinder_serve::{BatchOptions, Options, Server};
 
 use crate::common::*;
 
-/// Longest time of a step that must not wait for a heavy search, on a machine that runs other tests.
+/// Longest time of a step that must not wait for a heavy search, with other tests running.
 const SOON: Duration = Duration::from_secs(10);
 
 /// An RoI of 10,000 spacepoints at one azimuth: 6 * 10^10 triplets.
