@@ -383,6 +383,28 @@ impl Target {
                     let _ = runtime.block_on(async { tokio::time::timeout(pause, request).await });
                 }
             }
+            // Crowds at one azimuth, whose search takes seconds, and clients that leave before.
+            7 => {
+                let points = random.usize(2_000..40_000);
+                let mut request = self.question.request.clone();
+                for (input, data) in request.inputs.iter_mut().zip(&mut request.raw_input_contents) {
+                    let column =
+                        |value: &dyn Fn(usize) -> f32| (0..points).flat_map(|i| value(i).to_le_bytes()).collect();
+                    let (length, bytes): (usize, Vec<u8>) = match &*input.name {
+                        "OFFSETS" => (2, [0, points as i64].into_iter().flat_map(i64::to_le_bytes).collect()),
+                        "RHO" => (points, column(&|i| 50.0 + 40.0 * (i % 4) as f32)),
+                        "PHI" => (points, column(&|_| 0.1)),
+                        "Z" => (points, column(&|i| (i % 997) as f32 * 0.1)),
+                        _ => (points, (0..points).map(|i| (i % 4) as u8).collect()),
+                    };
+                    input.shape = vec![length as i64];
+                    *data = bytes.into();
+                }
+                let mut client = self.client(runtime);
+                let patience = Duration::from_millis(random.u64(50..3_000));
+                let answer = client.model_infer(request);
+                let _ = runtime.block_on(async { tokio::time::timeout(patience, answer).await });
+            }
             // Streams that ask and do not read.
             _ => {
                 let offsets: Vec<u8> = vec![0; 8 * 2001];
@@ -418,7 +440,7 @@ impl Target {
     }
 }
 
-const KINDS: usize = 8;
+const KINDS: usize = 9;
 
 /// Returns the duration of a health check, or its failure.
 fn health(address: SocketAddr) -> Result<Duration, Failure> {
