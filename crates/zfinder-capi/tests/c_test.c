@@ -81,6 +81,10 @@ static void bad_options(void) {
   options.precision = "f16";
   EXPECT(ZF_ARGUMENT, zf_create(&options, &finder));
   EXPECT_TRUE(strstr(zf_last_error(), "f16") != NULL);
+  options.precision = NULL, options.engine = "cpu", options.threads = 4294967295u;
+  EXPECT(ZF_CONFIG, zf_create(&options, &finder));
+  EXPECT_TRUE(strstr(zf_last_error(), "threads") != NULL);
+  options.threads = 0;
   options.precision = "f64", options.accumulate = "fixed", options.encoding = "compact", options.engine = "cpu";
   EXPECT(ZF_OK, zf_create(&options, &finder));
   EXPECT(ZF_OK, zf_destroy(finder));
