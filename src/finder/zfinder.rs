@@ -13,7 +13,7 @@ use crate::input_check::{self, InputCheck};
 use crate::options::DeviceTimes;
 use crate::results::{Reproducibility, Results, Status};
 use crate::roi_batch::RoiBatch;
-use crate::spacepoint::{Roi, RoiView};
+use crate::spacepoint::Roi;
 use crate::stream::{Stream, StreamOptions};
 use crate::thesis::Accumulate;
 

@@ -426,6 +426,7 @@ impl CpuEngine {
 
     /// Finds tracklets, or takes those of these chains, and with them all vertices, or x, y and z
     /// of the vertices of peaks. Returns whether there are too many, or the search is cancelled.
+    #[expect(clippy::too_many_arguments, reason = "an RoI, its answer so far, and memory")]
     fn find_tracklets<R: Lanes>(
         &self,
         tracklets: &TrackletSearch,
