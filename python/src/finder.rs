@@ -19,7 +19,7 @@ use zfinder::{BatchView, CancellationToken, Columns, Engine, Results, RoiBatch, 
 use zfinder_study::inspect::Inspect;
 
 use crate::columns::{Coordinates, LayerColumn, descriptors, offsets, slices};
-use crate::error::{IntoException, config_error, engine_error, input_error};
+use crate::error::{IntoException, config_error, input_error};
 use crate::objects::Objects;
 use crate::options::{parse_config, parse_detector};
 use crate::pool::detached;
