@@ -126,7 +126,8 @@ fn time_of_end(finder: &ZFinder, roi: &RoiBatch) -> Duration {
 #[test]
 fn a_search_of_one_roi_can_be_cancelled() {
     let roi = batch(&[crowd(60_000)]);
-    let modes: [(&str, fn(&mut Config)); 5] = [
+    type Change = fn(&mut Config);
+    let modes: [(&str, Change); 5] = [
         ("one", |c| c.pair_weight = PairWeight::One),
         ("one, accurate", |c| c.extrapolation = zfinder::config::Extrapolation::Accurate),
         ("count", |c| c.pair_weight = PairWeight::Count),
