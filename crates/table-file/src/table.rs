@@ -89,7 +89,10 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn table(text: &[u8]) -> Result<Vec<(u64, Vec<String>)>, (u64, String)> {
+    /// Rows with their lines.
+    type Rows = Vec<(u64, Vec<String>)>;
+
+    fn table(text: &[u8]) -> Result<Rows, (u64, String)> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.csv");
         std::fs::write(&path, text).expect("written");
