@@ -19,6 +19,7 @@ pub(crate) const SCANNED: &[&str] = &[
     "systems/",
     "lab/",
     "data/",
+    "packaging/",
     "scripts/",
     ".ci/",
     "README.md",
