@@ -33,6 +33,7 @@ fn too_many_pairs_are_reported() {
         let batch = RoiBatch::from_iter(batch);
         for checked in [false, true] {
             let (config, options) = pairing_options(Pairing::Numbered, PairWeight::One);
+            let config = config.with(|c| c.max_pairs = 1e18);
             let mut engine = build::<f32>(&gpu, &config, &EngineOptions { checked, ..options });
             engine.capacity.work = f64::INFINITY;
             let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
