@@ -46,32 +46,27 @@ impl Candidates {
 impl Search {
     /// Whether an RoI has more than `max_pairs` or `max_triplets`.
     pub(crate) fn has_too_many_candidates(&self, plan: &RoiPlan, roi: RoiView<'_>) -> bool {
-        let config = &self.config;
-        if plan.bad || !self.most_candidates_of(roi.len()).exceed(config) {
-            return false;
-        }
-        GRID.with_borrow_mut(|grid| {
-            let exceeds_bounds = !config.is_beam_at_origin() || {
-                let reach = grid.fill_sectors(self, plan, roi);
-                grid.count_without_layers(self, plan, reach).exceed(config)
-                    && grid.count(self, plan, reach).exceed(config)
-            };
-            exceeds_bounds && grid.count_exactly(self, plan, roi).exceed(config)
-        })
+        let exceed = |candidates: Candidates| candidates.exceed(&self.config);
+        self.may_exceed(plan, roi, exceed) && exceed(GRID.with_borrow_mut(|grid| grid.count_exactly(self, plan, roi)))
     }
 
     /// Whether the search of an RoI may take more than so much work.
     pub(crate) fn may_take_more_than(&self, work: f64, plan: &RoiPlan, roi: RoiView<'_>) -> bool {
-        if plan.bad || self.most_candidates_of(roi.len()).work() <= work {
+        self.may_exceed(plan, roi, |candidates| candidates.work() > work)
+    }
+
+    /// Whether the upper bounds of the candidates exceed a limit, the cheapest bound first. The
+    /// exact number takes their place if azimuths are not about the beam.
+    fn may_exceed(&self, plan: &RoiPlan, roi: RoiView<'_>, exceed: impl Fn(Candidates) -> bool) -> bool {
+        if plan.bad || !exceed(self.most_candidates_of(roi.len())) {
             return false;
         }
         GRID.with_borrow_mut(|grid| match self.config.is_beam_at_origin() {
             true => {
                 let reach = grid.fill_sectors(self, plan, roi);
-                grid.count_without_layers(self, plan, reach).work() > work
-                    && grid.count(self, plan, reach).work() > work
+                exceed(grid.count_without_layers(self, plan, reach)) && exceed(grid.count(self, plan, reach))
             }
-            false => grid.count_exactly(self, plan, roi).work() > work,
+            false => exceed(grid.count_exactly(self, plan, roi)),
         })
     }
 
@@ -86,8 +81,11 @@ impl Search {
         Candidates { pairs: n * n / 2.0, triplets: if self.takes_triplets() { n * n * n / 6.0 } else { 0.0 } }
     }
 
-    fn layers_taking_part(&self) -> impl Iterator<Item = usize> + Clone {
-        (0..self.layers()).filter(|&layer| self.layer_mask.takes(layer as u32))
+    /// Returns the largest reach of two layers that take part, in slices.
+    fn most_reach(&self, plan: &RoiPlan) -> u32 {
+        let layers = || (0..self.layers()).filter(|&layer| self.layer_mask.takes(layer as u32));
+        let pairs = layers().flat_map(|b| layers().take_while(move |&a| a < b).map(move |a| (a, b)));
+        pairs.map(|(a, b)| self.reach(a, b, plan.endcap_shift)).max().unwrap_or(0)
     }
 }
 
@@ -138,10 +136,7 @@ impl Grid {
 
     /// Counts spacepoints in sectors of the circle. More spacepoints may be counted than take part.
     fn fill_sectors(&mut self, search: &Search, plan: &RoiPlan, roi: RoiView<'_>) -> ColumnReach {
-        let layers = search.layers_taking_part();
-        let pairs = layers.clone().flat_map(|inner| layers.clone().map(move |outer| (inner, outer)));
-        let reaches = pairs.filter(|(inner, outer)| inner < outer).map(|(a, b)| search.reach(a, b, plan.endcap_shift));
-        let reach_rad = (f64::from(reaches.max().unwrap_or(0)) + 2.0) / search.config.slices_per_rad();
+        let reach_rad = (f64::from(search.most_reach(plan)) + 2.0) / search.config.slices_per_rad();
         let sectors = ((SECTORS_OF_REACH * TAU / reach_rad) as usize).clamp(1, MOST_SECTORS);
         let per_rad = sectors as f64 / TAU;
         self.clear(search.layers(), sectors, true);
@@ -181,10 +176,7 @@ impl Grid {
         for of_layer in counts.chunks_exact(*columns) {
             all.iter_mut().zip(of_layer).for_each(|(all, &n)| *all += n);
         }
-        let layers = search.layers_taking_part();
-        let pairs = layers.clone().flat_map(|inner| layers.clone().map(move |outer| (inner, outer)));
-        let reaches = pairs.filter(|(inner, outer)| inner < outer).map(|(a, b)| search.reach(a, b, plan.endcap_shift));
-        let reach = reach.columns(reaches.max().unwrap_or(0)).min(*columns);
+        let reach = reach.columns(search.most_reach(plan)).min(*columns);
         sums.clear();
         append_sums(all, reach, true, sums);
         near.clear();

@@ -155,7 +155,7 @@ impl Scheduler {
         let threads = devices.iter().map(|device| in_flight(&options, device)).sum::<usize>();
         let queues = Queues {
             models: cpu.iter().map(|_| ModelQueue::default()).collect(),
-            most_heavy: (threads - 1).max(1),
+            most_heavy: threads.saturating_sub(1).max(1),
             has_one_thread: threads <= 1,
             ..Queues::default()
         };
