@@ -47,26 +47,33 @@ impl Search {
     /// Whether an RoI has more than `max_pairs` or `max_triplets`.
     pub(crate) fn has_too_many_candidates(&self, plan: &RoiPlan, roi: RoiView<'_>) -> bool {
         let exceed = |candidates: Candidates| candidates.exceed(&self.config);
-        self.may_exceed(plan, roi, exceed) && exceed(GRID.with_borrow_mut(|grid| grid.count_exactly(self, plan, roi)))
+        exceed(self.most_candidates(plan, roi, |candidates| !exceed(candidates)))
+            && exceed(GRID.with_borrow_mut(|grid| grid.count_exactly(self, plan, roi)))
     }
 
-    /// Whether the search of an RoI may take more than so much work.
-    pub(crate) fn may_take_more_than(&self, work: f64, plan: &RoiPlan, roi: RoiView<'_>) -> bool {
-        self.may_exceed(plan, roi, |candidates| candidates.work() > work)
+    /// Returns an upper bound of the work of an RoI. A bound of at most `enough` needs no better one.
+    pub(crate) fn most_work(&self, enough: f64, plan: &RoiPlan, roi: RoiView<'_>) -> f64 {
+        self.most_candidates(plan, roi, |candidates| candidates.work() <= enough).work()
     }
 
-    /// Whether the upper bounds of the candidates exceed a limit, the cheapest bound first. The
-    /// exact number takes their place if azimuths are not about the beam.
-    fn may_exceed(&self, plan: &RoiPlan, roi: RoiView<'_>, exceed: impl Fn(Candidates) -> bool) -> bool {
-        if plan.bad || !exceed(self.most_candidates_of(roi.len())) {
-            return false;
+    /// Returns the first upper bound of the candidates that is good enough, or the last one. They
+    /// are in the order of their cost. The exact number is the last one if azimuths are not about
+    /// the beam.
+    fn most_candidates(&self, plan: &RoiPlan, roi: RoiView<'_>, is_enough: impl Fn(Candidates) -> bool) -> Candidates {
+        if plan.bad {
+            return Candidates::default();
         }
-        GRID.with_borrow_mut(|grid| match self.config.is_beam_at_origin() {
-            true => {
-                let reach = grid.fill_sectors(self, plan, roi);
-                exceed(grid.count_without_layers(self, plan, reach)) && exceed(grid.count(self, plan, reach))
+        let most = self.most_candidates_of(roi.len());
+        if is_enough(most) {
+            return most;
+        }
+        GRID.with_borrow_mut(|grid| {
+            if !self.config.is_beam_at_origin() {
+                return grid.count_exactly(self, plan, roi);
             }
-            false => exceed(grid.count_exactly(self, plan, roi)),
+            let reach = grid.fill_sectors(self, plan, roi);
+            let most = grid.count_without_layers(self, plan, reach);
+            if is_enough(most) { most } else { grid.count(self, plan, reach) }
         })
     }
 
@@ -399,8 +406,9 @@ mod tests {
                     assert!(most.pairs >= counted.pairs, "round {round}: {config:?}");
                     assert!(most.triplets >= counted.triplets, "round {round}: {config:?}");
                 }
-                let takes = |work: f64| search.may_take_more_than(work, &plan, view);
-                assert!(!takes(1e18) && (counted.work() == 0.0 || takes(0.99 * counted.work())), "round {round}");
+                for enough in [0.0, counted.work(), 1e18] {
+                    assert!(search.most_work(enough, &plan, view) >= counted.work(), "round {round}");
+                }
                 let Candidates { pairs, triplets } = counted;
                 for (max_pairs, max_triplets, is_too_many) in [
                     (pairs, triplets, false),

@@ -98,8 +98,8 @@ impl ZFinder {
         input_check::check(batch.into(), self.detector(), most)
     }
 
-    /// Returns whether the search of a batch may take more than so much work: its triplets, and
-    /// eight times its pairs ([`Config::max_pairs`], [`Config::max_triplets`]). 10⁹ are about a
+    /// Returns whether the search of a batch may take more than so much work: the triplets of its
+    /// RoIs, and eight times their pairs ([`Config::max_pairs`], [`Config::max_triplets`]). 10⁹ are about a
     /// second of one core. The answer takes a small part of the time of the search.
     ///
     /// # Errors
@@ -118,9 +118,12 @@ impl ZFinder {
     /// # Ok::<(), zfinder::Error>(())
     /// ```
     pub fn may_take_more_than<'a>(&self, work: f64, batch: impl Into<BatchView<'a>>) -> Result<bool> {
-        let search = &self.core.search;
-        for roi in batch.into().iter() {
-            if search.may_take_more_than(work, &search.plan(roi)?, roi) {
+        let (search, batch) = (&self.core.search, batch.into());
+        let enough = work / batch.len() as f64;
+        let mut most = 0.0;
+        for roi in batch.iter() {
+            most += search.most_work(enough, &search.plan(roi)?, roi);
+            if most > work {
                 return Ok(true);
             }
         }

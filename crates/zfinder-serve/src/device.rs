@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use zfinder::gpu::kernel_host::{self, Gpu, GpuOptions};
 use zfinder::gpu::{AdapterChoice, wgpu};
 use zfinder::{Config, Detector, Engine, ZFinder};
@@ -14,12 +15,65 @@ use zfinder::{Config, Detector, Engine, ZFinder};
 use crate::error::{Error, Result};
 use crate::limits::{FIRST_RETRY, LONGEST_RETRY};
 use crate::model::Model;
+use crate::scheduler::Weight;
 
 /// The finders of all models, in their order.
 pub(crate) type Finders = Arc<[ZFinder]>;
 
 /// Opens a device again and builds the finders of all models on it.
 pub(crate) type Reopen = Arc<dyn Fn() -> Result<Finders> + Send + Sync>;
+
+/// The CPU engine of all models, which searches if there is no GPU, or a GPU fails.
+///
+/// Heavy requests have a pool of threads of their own. The system shares the cores between both
+/// pools, so that no other request waits until a heavy one has ended.
+pub(crate) struct Host {
+    light: Finders,
+    heavy: Finders,
+    heavy_threads: ThreadPool,
+}
+
+impl Host {
+    /// Builds the finders of all models, on the CPU unless `engine` is the reference engine.
+    pub(crate) fn new(
+        models: &[Model],
+        detector: &Detector,
+        engine: &Engine,
+        threads: Option<NonZeroUsize>,
+    ) -> Result<Self> {
+        let engine = if matches!(engine, Engine::Reference) { Engine::Reference } else { Engine::Cpu };
+        let light = finders(models, detector, &engine, threads)?;
+        // Without threads of their own, they search in the pool of their caller.
+        let heavy = finders(models, detector, &engine, None)?;
+        let pool = ThreadPoolBuilder::new().num_threads(threads.map_or(0, NonZeroUsize::get));
+        let pool = pool.thread_name(|number| format!("zfinder heavy {number}")).build();
+        let heavy_threads = pool.map_err(|error| Error::System(std::io::Error::other(error)))?;
+        Ok(Self { light, heavy, heavy_threads })
+    }
+
+    /// Returns the number of models.
+    pub(crate) fn models(&self) -> usize {
+        self.light.len()
+    }
+
+    /// Returns the threads of the pool for heavy requests.
+    pub(crate) fn threads(&self) -> usize {
+        self.heavy_threads.current_num_threads()
+    }
+
+    /// Returns a finder that does not search: for questions about a batch.
+    pub(crate) fn finder(&self, model: usize) -> &ZFinder {
+        &self.light[model]
+    }
+
+    /// Searches with the finder, and on the threads, for requests of this weight.
+    pub(crate) fn search<T: Send>(&self, weight: Weight, model: usize, search: impl FnOnce(&ZFinder) -> T + Send) -> T {
+        match weight {
+            Weight::Light => search(&self.light[model]),
+            Weight::Heavy => self.heavy_threads.install(|| search(&self.heavy[model])),
+        }
+    }
+}
 
 /// A device that may be lost and come back.
 pub(crate) struct Device {
@@ -136,12 +190,7 @@ pub(crate) fn is_of_device(error: &zfinder::Error) -> bool {
 }
 
 /// Builds the finders of all models on one engine.
-pub(crate) fn finders(
-    models: &[Model],
-    detector: &Detector,
-    engine: &Engine,
-    threads: Option<NonZeroUsize>,
-) -> Result<Finders> {
+fn finders(models: &[Model], detector: &Detector, engine: &Engine, threads: Option<NonZeroUsize>) -> Result<Finders> {
     let build = |config: &Config| {
         let mut builder = ZFinder::builder(detector.clone()).config(config.clone()).engine(engine.clone());
         if let Some(threads) = threads {
@@ -154,12 +203,12 @@ pub(crate) fn finders(
     models.iter().map(finder).collect()
 }
 
-/// Opens the devices of an engine: one for each GPU, or one for the CPU.
+/// Opens the devices of an engine: one for each GPU, or the host.
 pub(crate) fn open(
     engine: &Engine,
     models: &Arc<[Model]>,
     detector: &Arc<Detector>,
-    threads: Option<NonZeroUsize>,
+    host: &Host,
 ) -> Result<Vec<Arc<Device>>> {
     let choices = match engine {
         Engine::Gpu(choice) => vec![choice.clone()],
@@ -168,15 +217,10 @@ pub(crate) fn open(
             let gpu = kernel_host_block(Gpu::open_hardware_async(options(AdapterChoice::Hardware)))?;
             return match gpu {
                 Some(gpu) => Ok(vec![of_gpu(&gpu, AdapterChoice::Hardware, models, detector)?]),
-                None => open(&Engine::Cpu, models, detector, threads),
+                None => Ok(vec![of_host(host)]),
             };
         }
-        host => {
-            let finders = finders(models, detector, host, threads)?;
-            let name = finders.first().map(ZFinder::description).unwrap_or_default();
-            let again = Arc::clone(&finders);
-            return Ok(vec![Device::new(name, false, finders, Arc::new(move || Ok(Arc::clone(&again))))]);
-        }
+        _ => return Ok(vec![of_host(host)]),
     };
     let mut devices = Vec::new();
     for choice in choices {
@@ -190,6 +234,14 @@ pub(crate) fn open(
         }
     }
     Ok(devices)
+}
+
+/// Returns the host as a device, which is never lost.
+fn of_host(host: &Host) -> Arc<Device> {
+    let finders = Arc::clone(&host.light);
+    let name = finders.first().map(ZFinder::description).unwrap_or_default();
+    let again = Arc::clone(&finders);
+    Device::new(name, false, finders, Arc::new(move || Ok(Arc::clone(&again))))
 }
 
 fn kernel_host_block<T>(future: impl Future<Output = Result<T, kernel_host::Error>>) -> Result<T> {

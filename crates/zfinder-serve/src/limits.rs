@@ -109,10 +109,12 @@ pub(crate) const BATCH_SPACEPOINTS: usize = 1_000_000;
 /// Default numbers of requests, and of their bytes, that wait.
 pub(crate) const QUEUE_REQUESTS: usize = 8192;
 pub(crate) const QUEUE_BYTES: usize = 1 << 30;
-/// Work of an RoI from which its request is searched alone, and never by the last idle thread: a
-/// few seconds of one core. An event with 46 collisions takes a quarter of it at most. See
+/// Work from which a request is heavy, by the device: it is searched alone, by threads of its own.
+/// Less than the first one takes a core some 10 ms, for which the other requests of a batch wait. A
+/// full event of 46 collisions is heavy for a CPU, one of 200 for both. See
 /// [`ZFinder::may_take_more_than`](zfinder::ZFinder::may_take_more_than).
-pub(crate) const HEAVY_WORK: f64 = 4e9;
+pub(crate) const CPU_HEAVY_WORK: f64 = 1e7;
+pub(crate) const GPU_HEAVY_WORK: f64 = 4e9;
 /// Spacepoints of a request whose units and layers are checked.
 pub(crate) const CHECKED_SPACEPOINTS: usize = 1000;
 

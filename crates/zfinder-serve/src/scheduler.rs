@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use zfinder::CancellationToken;
 
 use crate::answer::OutputSelection;
-use crate::device::Device;
+use crate::device::{Device, Host};
 use crate::error::{Error, Result};
 use crate::limits::{BATCH_SPACEPOINTS, CPU_BATCH_ROIS, GPU_BATCH_ROIS, QUEUE_BYTES, QUEUE_REQUESTS};
 use crate::queue::{ClientId, FairQueue};
@@ -35,8 +35,9 @@ pub struct BatchOptions {
     pub queue_requests: usize,
     /// Most bytes of waiting tensors. A request above is refused, unless the queue is empty.
     pub queue_bytes: usize,
-    /// Batches in flight on each device; each has a thread. By default 2 on the CPU; on a GPU twice
-    /// as many as cores, 2 to 16.
+    /// Batches in flight on each device, and heavy requests beside them; each has a thread. By
+    /// default 2 batches on the CPU, and as many heavy requests as cores; on a GPU of both twice as
+    /// many as cores, 2 to 16.
     pub in_flight: Option<usize>,
 }
 
@@ -67,6 +68,11 @@ fn in_flight(options: &BatchOptions, device: &Device) -> usize {
     options.in_flight.unwrap_or(if device.is_gpu { (2 * cores).clamp(2, 16) } else { 2 })
 }
 
+/// Heavy requests in flight on a device.
+fn heavy_in_flight(options: &BatchOptions, device: &Device, host: &Host) -> usize {
+    options.in_flight.unwrap_or(if device.is_gpu { in_flight(options, device) } else { host.threads() })
+}
+
 /// The answer to a request.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -90,8 +96,16 @@ pub(crate) struct Job {
     pub(crate) cancellation: CancellationToken,
     pub(crate) sending: Arc<SendLimits>,
     pub(crate) answer: oneshot::Sender<Outcome>,
-    /// Its search takes more than [`HEAVY_WORK`](crate::limits::HEAVY_WORK).
-    pub(crate) is_heavy: bool,
+}
+
+/// Which requests a thread searches. Heavy ones have threads of their own, so that no other one
+/// waits for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    /// Batches of requests.
+    Light,
+    /// Requests with much work, one by one.
+    Heavy,
 }
 
 /// Requests of one model that are searched together.
@@ -101,15 +115,16 @@ pub(crate) struct Batch {
     pub(crate) jobs: Vec<Job>,
     /// Time at which the last job joined.
     pub(crate) begun: Option<Instant>,
-    /// It is one heavy request, which counts as such until the next batch is taken.
-    is_heavy: bool,
 }
 
 /// The queues of all models, and the threads that serve them.
 pub(crate) struct Scheduler {
     options: BatchOptions,
     queues: Mutex<Queues>,
+    /// Wakes the threads that search batches.
     wake: Condvar,
+    /// Wakes the threads that search heavy requests.
+    wake_heavy: Condvar,
     threads: Mutex<Vec<JoinHandle<()>>>,
     pub(crate) devices: Vec<Arc<Device>>,
     pub(crate) statistics: Arc<[Statistics]>,
@@ -120,11 +135,6 @@ struct Queues {
     models: Vec<ModelQueue>,
     /// Heavy requests, with their models.
     heavy: FairQueue<(usize, Job)>,
-    /// Heavy requests that are searched, and the most of them.
-    heavy_running: usize,
-    most_heavy: usize,
-    /// There is one thread: heavy requests wait until no others do.
-    has_one_thread: bool,
     /// The model that is checked first: models take turns.
     next: usize,
     requests: usize,
@@ -144,33 +154,28 @@ struct ModelQueue {
 }
 
 impl Scheduler {
-    /// Starts the threads of all devices. `cpu` answers if a device fails.
-    pub(crate) fn start(
-        mut options: BatchOptions,
-        devices: Vec<Arc<Device>>,
-        cpu: crate::device::Finders,
-    ) -> Result<Arc<Self>> {
+    /// Starts the threads of all devices.
+    pub(crate) fn start(mut options: BatchOptions, devices: Vec<Arc<Device>>, host: Host) -> Result<Arc<Self>> {
         options.batch_rois = Some(options.batch_rois_on(&devices));
-        let statistics: Arc<[Statistics]> = cpu.iter().map(|_| Statistics::default()).collect();
-        let threads = devices.iter().map(|device| in_flight(&options, device)).sum::<usize>();
-        let queues = Queues {
-            models: cpu.iter().map(|_| ModelQueue::default()).collect(),
-            most_heavy: threads.saturating_sub(1).max(1),
-            has_one_thread: threads <= 1,
-            ..Queues::default()
-        };
+        let models = host.models();
+        let queues = Queues { models: (0..models).map(|_| ModelQueue::default()).collect(), ..Queues::default() };
         let scheduler = Arc::new(Self {
             options,
             queues: Mutex::new(queues),
             wake: Condvar::new(),
+            wake_heavy: Condvar::new(),
             threads: Mutex::default(),
             devices,
-            statistics,
+            statistics: (0..models).map(|_| Statistics::default()).collect(),
         });
+        let host = Arc::new(host);
         for device in &scheduler.devices {
-            for number in 0..in_flight(&scheduler.options, device) {
+            let light = in_flight(&scheduler.options, device);
+            let heavy = heavy_in_flight(&scheduler.options, device, &host);
+            for number in 0..light + heavy {
+                let weight = if number < light { Weight::Light } else { Weight::Heavy };
                 let statistics = Arc::clone(&scheduler.statistics);
-                let worker = Worker::new(number, Arc::clone(device), Arc::clone(&cpu), statistics);
+                let worker = Worker::new(number, weight, Arc::clone(device), Arc::clone(&host), statistics);
                 let queues = Arc::clone(&scheduler);
                 let thread = thread::Builder::new().name(format!("zfinder search {number}"));
                 let thread = thread.spawn(move || worker.run(&queues)).map_err(Error::System)?;
@@ -205,7 +210,7 @@ impl Scheduler {
         self.wake.notify_one();
     }
 
-    /// Puts a request back that is heavy.
+    /// Gives a request to the threads for heavy ones.
     pub(crate) fn put_back(&self, model: usize, job: Job) {
         let mut queues = self.queues();
         if queues.is_stopped {
@@ -216,53 +221,38 @@ impl Scheduler {
         queues.requests += 1;
         queues.bytes += job.rois.bytes();
         self.statistics[model].pending.add(1);
-        queues.heavy.push(job.client, (model, Job { is_heavy: true, ..job }));
+        queues.heavy.push(job.client, (model, job));
         drop(queues);
-        self.wake.notify_one();
+        self.wake_heavy.notify_one();
     }
 
     /// Waits for the next batch. False: the server has ended.
-    pub(crate) fn next_batch(&self, batch: &mut Batch) -> bool {
+    pub(crate) fn next_batch(&self, weight: Weight, batch: &mut Batch) -> bool {
+        batch.jobs.clear();
         let mut queues = self.queues();
-        if std::mem::take(&mut batch.is_heavy) {
-            queues.heavy_running -= 1;
-        }
         loop {
             let now = Instant::now();
-            let (due, next_due) = queues.due(now, &self.options);
-            let is_heavy_due = queues.heavy.len() > 0
-                && queues.heavy_running < queues.most_heavy
-                && (due.is_none() || !queues.has_one_thread);
-            if is_heavy_due {
-                queues.take_heavy(now, &self.statistics, batch);
-                if queues.requests > 0 {
-                    self.wake.notify_one();
-                }
-                if !batch.jobs.is_empty() {
-                    return true;
-                }
-                continue;
-            }
-            if let Some(model) = due {
-                queues.take(model, now, &self.options, &self.statistics[model], batch);
+            let next_due = match weight {
+                Weight::Light => queues.take_due(now, &self.options, &self.statistics, batch),
+                Weight::Heavy => queues.take_heavy(now, &self.statistics, batch),
+            };
+            if !batch.jobs.is_empty() {
                 // Other threads may find work left.
-                if queues.requests > 0 {
+                if weight == Weight::Light && queues.requests > 0 {
                     self.wake.notify_one();
                 }
-                if !batch.jobs.is_empty() {
-                    return true;
-                }
-                continue;
+                return true;
             }
             if queues.is_stopped {
                 return false;
             }
+            let wake = if weight == Weight::Heavy { &self.wake_heavy } else { &self.wake };
             queues = match next_due {
                 Some(due) => {
                     let wait = due.saturating_duration_since(now);
-                    self.wake.wait_timeout(queues, wait).unwrap_or_else(PoisonError::into_inner).0
+                    wake.wait_timeout(queues, wait).unwrap_or_else(PoisonError::into_inner).0
                 }
-                None => self.wake.wait(queues).unwrap_or_else(PoisonError::into_inner),
+                None => wake.wait(queues).unwrap_or_else(PoisonError::into_inner),
             };
         }
     }
@@ -292,6 +282,7 @@ impl Scheduler {
         (queues.requests, queues.bytes) = (0, 0);
         drop(queues);
         self.wake.notify_all();
+        self.wake_heavy.notify_all();
         for job in refused {
             let _ = job.answer.send(Err(Refusal::stopping()));
         }
@@ -344,20 +335,39 @@ impl Queues {
         (None, next_due)
     }
 
-    /// Takes a heavy request as a batch, unless it was cancelled.
-    fn take_heavy(&mut self, now: Instant, statistics: &[Statistics], batch: &mut Batch) {
-        batch.begun = Some(now);
-        batch.jobs.clear();
-        let Some((model, job)) = self.heavy.pop_if(|_| true) else { return };
-        batch.model = model;
-        self.requests -= 1;
-        self.bytes -= job.rois.bytes();
-        statistics[model].pending.subtract(1);
-        if let Some(job) = job.unless_over(now, &statistics[model]) {
-            batch.jobs.push(job);
-            batch.is_heavy = true;
-            self.heavy_running += 1;
+    /// Takes the batch that is due, unless all of its requests were cancelled. Without one, returns
+    /// the time at which the next one will be due.
+    fn take_due(
+        &mut self,
+        now: Instant,
+        options: &BatchOptions,
+        statistics: &[Statistics],
+        batch: &mut Batch,
+    ) -> Option<Instant> {
+        loop {
+            match self.due(now, options) {
+                (Some(model), _) => self.take(model, now, options, &statistics[model], batch),
+                (None, next_due) => return next_due,
+            }
+            if !batch.jobs.is_empty() {
+                return None;
+            }
         }
+    }
+
+    /// Takes a heavy request as a batch, if one waits that was not cancelled.
+    fn take_heavy(&mut self, now: Instant, statistics: &[Statistics], batch: &mut Batch) -> Option<Instant> {
+        while let Some((model, job)) = self.heavy.pop_if(|_| true) {
+            (batch.model, batch.begun) = (model, Some(now));
+            self.requests -= 1;
+            self.bytes -= job.rois.bytes();
+            statistics[model].pending.subtract(1);
+            if let Some(job) = job.unless_over(now, &statistics[model]) {
+                batch.jobs.push(job);
+                break;
+            }
+        }
+        None
     }
 
     /// Takes a batch from the queue of a model: at least one request, unless all were cancelled.

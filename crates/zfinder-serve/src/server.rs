@@ -17,7 +17,7 @@ use zfinder::{Detector, Engine, StreamOptions};
 
 use crate::common;
 use crate::connections::{Connections, Room};
-use crate::device::{self, Device, Finders};
+use crate::device::{self, Host};
 use crate::drain::{Phase, Phases};
 use crate::error::{Error, Result};
 use crate::grpc::Grpc;
@@ -184,22 +184,12 @@ impl Server {
         check(&options)?;
         let models: Arc<[Model]> = options.models.clone().into();
         let detector = Arc::new(options.detector.clone());
-        let devices = device::open(&options.engine, &models, &detector, options.threads)?;
-        let host = devices.iter().find(|device| !device.is_gpu).and_then(|device| device.finders());
-        let cpu = match host {
-            Some(finders) => finders,
-            None => device::finders(&models, &detector, &Engine::Cpu, options.threads)?,
-        };
-        Self::start_on(options, devices, cpu)
-    }
-
-    /// Listens for requests to these devices.
-    pub(crate) fn start_on(options: Options, devices: Vec<Arc<Device>>, cpu: Finders) -> Result<Self> {
+        let host = Host::new(&models, &detector, &options.engine, options.threads)?;
+        let devices = device::open(&options.engine, &models, &detector, &host)?;
         let description = devices.iter().map(|device| device.name.clone()).collect();
-        let scheduler = Scheduler::start(options.batches.clone(), devices, cpu)?;
+        let scheduler = Scheduler::start(options.batches.clone(), devices, host)?;
         let scheduler = Stopping(scheduler);
         let (sender, phases) = Phases::new();
-        let models = options.models.clone().into();
         let batches = BatchOptions {
             batch_rois: Some(options.batches.batch_rois_on(&scheduler.0.devices)),
             ..options.batches.clone()

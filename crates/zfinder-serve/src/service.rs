@@ -221,7 +221,7 @@ impl Service {
         let cancellation = CancellationToken::default();
         // If the client leaves, this future is dropped.
         let _ends_with_request = CancelsOnDrop(cancellation.clone());
-        let job = Job { client, rois, wanted, arrived, deadline, cancellation, sending, answer, is_heavy: false };
+        let job = Job { client, rois, wanted, arrived, deadline, cancellation, sending, answer };
         self.scheduler.submit(model, job);
         let expired = async {
             match deadline {

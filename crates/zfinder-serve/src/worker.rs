@@ -8,18 +8,19 @@ use std::time::Instant;
 
 use zfinder::{BatchView, CancellationToken, Results, ZFinder};
 
-use crate::device::{Device, Finders, is_loss, is_of_device};
-use crate::limits::{CHECKED_SPACEPOINTS, HEAVY_WORK};
+use crate::device::{Device, Host, is_loss, is_of_device};
+use crate::limits::{CHECKED_SPACEPOINTS, CPU_HEAVY_WORK, GPU_HEAVY_WORK};
 use crate::refusal::{Reason, Refusal};
 use crate::rois::{JoinedBatch, RequestRois};
-use crate::scheduler::{Answer, Batch, Job, Scheduler};
+use crate::scheduler::{Answer, Batch, Job, Scheduler, Weight};
 use crate::statistics::{Durations, Statistics};
 
 /// Searches batches on a device.
 pub(crate) struct Worker {
     number: usize,
+    weight: Weight,
     device: Arc<Device>,
-    cpu: Finders,
+    host: Arc<Host>,
     statistics: Arc<[Statistics]>,
 }
 
@@ -40,15 +41,21 @@ fn unshared(results: &mut Arc<Results>) -> &mut Results {
 }
 
 impl Worker {
-    pub(crate) fn new(number: usize, device: Arc<Device>, cpu: Finders, statistics: Arc<[Statistics]>) -> Self {
-        Self { number, device, cpu, statistics }
+    pub(crate) fn new(
+        number: usize,
+        weight: Weight,
+        device: Arc<Device>,
+        host: Arc<Host>,
+        statistics: Arc<[Statistics]>,
+    ) -> Self {
+        Self { number, weight, device, host, statistics }
     }
 
     /// Searches until the server ends.
     pub(crate) fn run(&self, scheduler: &Scheduler) {
         let mut scratch = Scratch::default();
         let mut batch = Batch::default();
-        while scheduler.next_batch(&mut batch) {
+        while scheduler.next_batch(self.weight, &mut batch) {
             let begun = batch.begun.unwrap_or_else(Instant::now);
             let answer = || self.answer(scheduler, batch.model, &mut batch.jobs, begun, &mut scratch);
             if let Err(panic) = catch_unwind(AssertUnwindSafe(answer)) {
@@ -60,8 +67,8 @@ impl Worker {
         }
     }
 
-    /// Answers requests together, or one by one if they fail together. Puts heavy requests back
-    /// that were not known to be heavy.
+    /// Answers requests together, or one by one if they fail together. Puts heavy requests back,
+    /// unless they are for this thread.
     fn answer(&self, scheduler: &Scheduler, model: usize, jobs: &mut Vec<Job>, begun: Instant, scratch: &mut Scratch) {
         let Scratch { joined, results } = scratch;
         let requests: Vec<&RequestRois> = jobs.iter().map(|job| &job.rois).collect();
@@ -84,7 +91,7 @@ impl Worker {
         match outcome {
             Ok(batch) => {
                 let parts = parts(jobs);
-                let check = |rois| self.cpu[model].check_input(batch.rois(rois), CHECKED_SPACEPOINTS);
+                let check = |rois| self.host.finder(model).check_input(batch.rois(rois), CHECKED_SPACEPOINTS);
                 let checks: Vec<_> = parts.map(|rois| (rois.clone(), check(rois))).collect();
                 for (job, (rois, checked)) in jobs.drain(..).zip(checks) {
                     let output = Instant::now();
@@ -120,25 +127,29 @@ impl Worker {
     /// Returns the places of the requests that would keep a thread busy for long, in ascending
     /// order. Invalid requests stay in the batch, whose search refuses them.
     fn find_heavy(&self, model: usize, jobs: &[Job], batch: BatchView<'_>) -> Vec<usize> {
-        let is_heavy = |rois| self.cpu[model].may_take_more_than(HEAVY_WORK, batch.rois(rois)).unwrap_or(false);
-        let places = jobs.iter().zip(parts(jobs)).enumerate();
-        places.filter(|(_, (job, rois))| !job.is_heavy && is_heavy(rois.clone())).map(|(place, _)| place).collect()
+        if self.weight == Weight::Heavy {
+            return Vec::new();
+        }
+        let work = if self.device.is_gpu { GPU_HEAVY_WORK } else { CPU_HEAVY_WORK };
+        let is_heavy = |rois| self.host.finder(model).may_take_more_than(work, batch.rois(rois)).unwrap_or(false);
+        parts(jobs).enumerate().filter(|(_, rois)| is_heavy(rois.clone())).map(|(place, _)| place).collect()
     }
 
-    /// Searches on the device, or on the CPU if the device fails.
+    /// Searches on the device, or on the host if the device fails.
     fn search(&self, model: usize, batch: BatchView<'_>, results: &mut Results) -> Result<(), Refusal> {
+        // A lone batch is answered soonest by all threads of the host. Several would fight for them.
+        let searching = self.device.begin_search();
+        let find = |finder: &ZFinder, results: &mut _| match searching.is_alone {
+            true => finder.find_batch_into(batch, results),
+            false => finder.find_batch_by_worker(self.number, batch, results),
+        };
+        let on_host =
+            |results: &mut _| search_once(|| self.host.search(self.weight, model, |finder| find(finder, results)));
+        if !self.device.is_gpu {
+            return Ok(on_host(results)?);
+        }
         if let Some(finders) = self.device.finders() {
-            let searching = self.device.begin_search();
-            let search = |finder: &ZFinder, results: &mut _| {
-                // A lone batch is answered soonest by all threads of the host. Several would fight
-                // for them.
-                if searching.is_alone {
-                    finder.find_batch_into(batch, results)
-                } else {
-                    finder.find_batch_by_worker(self.number, batch, results)
-                }
-            };
-            match search_once(|| search(&finders[model], results)) {
+            match search_once(|| find(&finders[model], results)) {
                 Err(Failure::Search(error)) if is_of_device(&error) => {
                     if is_loss(&error) {
                         self.device.lose(&finders);
@@ -146,7 +157,7 @@ impl Worker {
                         tracing::warn!(device = self.device.name, %error, "the CPU engine answers instead");
                     }
                 }
-                Err(Failure::Panic(message)) if self.device.is_gpu => {
+                Err(Failure::Panic(message)) => {
                     let device = &self.device.name;
                     tracing::error!(device, message, "a search panicked; the CPU engine answers instead");
                 }
@@ -154,7 +165,7 @@ impl Worker {
             }
         }
         self.statistics[model].fallback_batches.add(1);
-        Ok(search_once(|| self.cpu[model].find_batch_into(batch, results))?)
+        Ok(on_host(results)?)
     }
 }
 
