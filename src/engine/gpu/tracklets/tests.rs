@@ -135,6 +135,16 @@ fn hostile_spacepoints_have_the_chains_of_the_cpu_engine() {
     });
 }
 
+/// Buffers that have just been made have room for at least one hit.
+#[test]
+fn the_first_events_may_have_no_hit() {
+    on_each(&Config::preset(Preset::Auto), |adapter, both| {
+        let whole = ZRanges::one([-200.0, 200.0]);
+        let strips = (0..40).map(|i| Spacepoint { rho: 260.0, phi: 0.1 * f64::from(i), z: 0.0, layer: 4 });
+        assert_eq!(both.check(adapter, &[roi(strips.collect()), roi(Vec::new())], &whole), 0);
+    });
+}
+
 #[test]
 fn any_field_and_a_beam_beside_the_origin_have_the_chains_of_the_cpu_engine() {
     let rng = &mut fastrand::Rng::with_seed(53);
