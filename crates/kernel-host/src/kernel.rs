@@ -216,13 +216,17 @@ impl Kernel {
     }
 
     /// Encodes one dispatch whose number of workgroups is in three words of the buffer
-    /// `workgroups`, from the word `first` on. An earlier kernel writes them. The caller guarantees
-    /// that they are within the device's limits, because nothing here reads them.
+    /// `workgroups`, from the word `first` on. An earlier kernel writes them.
     ///
     /// # Errors
     /// [`Error::Pipeline`] for an entry point that was not built, [`Error::BufferTooSmall`] if the
     /// buffer is too short.
-    pub fn dispatch_indirect(
+    ///
+    /// # Safety
+    /// When the device reads the three words, they are at most
+    /// `max_compute_workgroups_per_dimension` of the device. Nothing else checks them.
+    #[expect(unsafe_code, reason = "the caller vouches for numbers that are on the device")]
+    pub unsafe fn dispatch_indirect(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
         entry_point: &str,

@@ -294,7 +294,12 @@ impl<T: Pod> Upload<T> {
     ///
     /// # Errors
     /// [`Error::BufferTooSmall`] if nothing was mapped before.
-    pub fn raw(&self) -> Result<&wgpu::Buffer, Error> {
+    ///
+    /// # Safety
+    /// Neither this buffer nor a copy of it is unmapped or destroyed while a view of the memory
+    /// exists: the view would write to memory that is no longer there.
+    #[expect(unsafe_code, reason = "the caller vouches for views of the memory")]
+    pub unsafe fn raw(&self) -> Result<&wgpu::Buffer, Error> {
         self.raw.as_deref().ok_or_else(|| Error::BufferTooSmall { what: self.label.clone(), wanted: 1, held: 0 })
     }
 }

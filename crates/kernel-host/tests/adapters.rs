@@ -340,6 +340,7 @@ fn stages(gpu: &Gpu, mut upload: Upload<u32>, has_views: bool) {
 /// Host and device read each other's writes without a copy. One bind group serves until a
 /// reallocation.
 #[test]
+#[expect(unsafe_code, reason = "shaders read mapped memory")]
 fn shaders_reach_the_hosts_memory() {
     let options = GpuOptions { optional_features: wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, ..GpuOptions::default() };
     each(&options, |gpu| {
@@ -353,7 +354,8 @@ fn shaders_reach_the_hosts_memory() {
             KernelDescriptor { source: &source, entry_points: &[], constants: &constants, checks: Checks::CHECKED };
         let kernel = Kernel::build(gpu, &descriptor).expect("built");
         let mut upload = Upload::<u32>::new("numbers").readable_by_shaders(gpu);
-        assert!(matches!(upload.raw(), Err(Error::BufferTooSmall { .. })));
+        // SAFETY, here and below: the buffer is only bound.
+        assert!(matches!(unsafe { upload.raw() }, Err(Error::BufferTooSmall { .. })));
         let mut results = Readback::<u32>::new("sums").writable_by_shaders(gpu);
         let mut slot = BindGroupSlot::default();
         let mut groups = Vec::new();
@@ -364,7 +366,7 @@ fn shaders_reach_the_hosts_memory() {
             drop(view);
             upload.unmap();
             results.reserve(gpu, data.len() / 64).expect("room");
-            let numbers = upload.raw().expect("mapped before").as_entire_binding();
+            let numbers = unsafe { upload.raw() }.expect("mapped before").as_entire_binding();
             let bindings = [("numbers", numbers), ("sums", results.binding().expect("room"))];
             let group = kernel.bind_group_in(gpu, &mut slot, &bindings).expect("bound").clone();
             let mut encoder = gpu.encoder("sum");
@@ -391,6 +393,7 @@ fn adapters_can_be_asked_for_many_times() {
 }
 
 #[test]
+#[expect(unsafe_code, reason = "an earlier kernel counts workgroups")]
 fn a_kernel_says_how_many_workgroups_the_next_has() {
     const WRITE: &str = "
         @group(0) @binding(0) var<storage, read_write> workgroups: array<u32>;
@@ -427,11 +430,15 @@ fn a_kernel_says_how_many_workgroups_the_next_has() {
                 write.dispatch(&mut pass, "write", &writes, [1, 1, 1]).expect("encoded");
                 continue;
             }
-            let beyond = count.dispatch_indirect(&mut pass, "count", &counts, &workgroups, 2);
+            // SAFETY: the kernel above writes few workgroups.
+            let mut indirect = |entry_point, first| unsafe {
+                count.dispatch_indirect(&mut pass, entry_point, &counts, &workgroups, first)
+            };
+            let beyond = indirect("count", 2);
             assert!(matches!(beyond, Err(Error::BufferTooSmall { wanted: 5, .. })), "{beyond:?}");
-            let unknown = count.dispatch_indirect(&mut pass, "other", &counts, &workgroups, 1);
+            let unknown = indirect("other", 1);
             assert!(matches!(unknown, Err(Error::Pipeline { .. })), "{unknown:?}");
-            count.dispatch_indirect(&mut pass, "count", &counts, &workgroups, 1).expect("encoded");
+            indirect("count", 1).expect("encoded");
         }
         results.copy_from(&mut encoder, &counted, 1).expect("encoded");
         let submission = gpu.submit(encoder).expect("submitted");

@@ -132,8 +132,10 @@ impl<R: Real> Workspace<R> {
     /// Binds the input from byte `from` on: `bytes` of it, or without a number as much as a binding
     /// may hold. A binding that does not end with its region serves parts of any size, so that
     /// their bind group can be kept.
+    #[expect(unsafe_code, reason = "shaders read mapped memory")]
     fn input_from(&self, from: u64, bytes: Option<u64>) -> Result<wgpu::BindingResource<'_>> {
-        let buffer = if self.direct { self.staging.raw()? } else { self.input.raw()? };
+        // SAFETY: only bind groups keep the buffer, and nothing takes it out of them.
+        let buffer = if self.direct { unsafe { self.staging.raw() }? } else { self.input.raw()? };
         let all = (buffer.size() - from).min(self.most_bytes) & !3;
         let size = std::num::NonZero::new(bytes.unwrap_or(all));
         Ok(wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: from, size }))

@@ -421,7 +421,11 @@ impl GpuEngine {
                     Scheme::Float | Scheme::Fixed => kernel.dispatch(&mut pass, "count", group, rows(events))?,
                     Scheme::Exact => {
                         let dispatch = if calo { 3 } else { 0 };
-                        kernel.dispatch_indirect(&mut pass, "count", group, &workspace.dispatches, dispatch)?;
+                        // SAFETY: `select.wgsl` limits the numbers of workgroups to rows of 32,768.
+                        #[expect(unsafe_code, reason = "an earlier kernel counts workgroups")]
+                        unsafe {
+                            kernel.dispatch_indirect(&mut pass, "count", group, &workspace.dispatches, dispatch)?;
+                        }
                     }
                 }
             }

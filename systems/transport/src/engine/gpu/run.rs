@@ -1,7 +1,7 @@
 //! Runs on a GPU. Tracks stay there until the run ends.
 
 use kernel_host::wgpu::{CommandEncoder, ComputePass, ComputePassDescriptor};
-use kernel_host::{Gpu, Timer};
+use kernel_host::{Gpu, Kernel, Timer};
 
 use super::count::STATUS;
 use super::kernels::{GpuEngine, Stages};
@@ -99,19 +99,19 @@ impl GpuEngine {
             let descriptor = ComputePassDescriptor { label: Some(stage), timestamp_writes };
             encode(&mut encoder.begin_compute_pass(&descriptor))
         };
-        let dispatches = &workspace.dispatches;
+        #[expect(unsafe_code, reason = "an earlier kernel counts workgroups")]
+        let indirect = |kernel: &Kernel, pass: &mut ComputePass<'_>, entry_point, group: &_, first| {
+            // SAFETY: `plan.wgsl` limits the numbers of workgroups to rows of so many.
+            Ok(unsafe { kernel.dispatch_indirect(pass, entry_point, group, &workspace.dispatches, first) }?)
+        };
         match (&self.stages, &bound.last) {
             (Stages::Split { step_length, interact }, Some(last)) => {
-                pass("step_length", &|pass| {
-                    Ok(step_length.dispatch_indirect(pass, "step_length", &bound.first, dispatches, 0)?)
-                })?;
+                pass("step_length", &|pass| indirect(step_length, pass, "step_length", &bound.first, 0))?;
                 pass("sort", &|pass| workspace.sort.encode(pass, &bound.sort))?;
-                pass("interact", &|pass| Ok(interact.dispatch_indirect(pass, "interact", last, dispatches, 4)?))?;
+                pass("interact", &|pass| indirect(interact, pass, "interact", last, 4))?;
             }
             (Stages::Monolithic(kernel), ..) => {
-                pass("monolithic", &|pass| {
-                    Ok(kernel.dispatch_indirect(pass, "monolithic", &bound.first, dispatches, 0)?)
-                })?;
+                pass("monolithic", &|pass| indirect(kernel, pass, "monolithic", &bound.first, 0))?;
             }
             _ => {}
         }
