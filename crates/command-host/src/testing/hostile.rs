@@ -1,10 +1,11 @@
 //! Files that are made to exhaust memory or time.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder};
@@ -25,7 +26,9 @@ pub struct HostileFile<'a> {
 /// Longer than any row, text or header that a reader accepts.
 const LONG: usize = 20 << 20;
 /// More than the address space of a command.
-const MUCH: u64 = 640 << 20;
+const MUCH: usize = 640 << 20;
+/// What is packed once and repeated.
+const PIECE: usize = 1 << 20;
 const DEPTH: usize = 100_000;
 /// Address space of a command \[KiB\].
 const LIMIT_KIB: u32 = 512 << 10;
@@ -44,38 +47,47 @@ const LIMIT_SECONDS: u32 = 20;
 /// # Panics
 /// If a run ends in another way.
 pub fn check_hostile_files(program: &str, files: &[HostileFile<'_>]) {
-    for file in files {
-        for (kind, make) in KINDS {
-            let folder = tempfile::tempdir().expect("a folder");
-            for (name, content) in file.beside {
-                fs::write(folder.path().join(name), content).expect("written");
-            }
-            let path = folder.path().join(file.name);
-            make(&path, file.array).expect("written");
-            let replaced = |word: &str| {
-                let word = word.replace("FILE", &path.display().to_string());
-                word.replace("FOLDER", &folder.path().display().to_string())
-            };
-            let mut command = Command::new("sh");
-            command.args([
-                "-c",
-                &format!("ulimit -v {LIMIT_KIB}; ulimit -t {LIMIT_SECONDS}; exec \"$0\" \"$@\""),
-                program,
-            ]);
-            command.args(file.arguments.iter().map(|word| replaced(word))).env("RAYON_NUM_THREADS", "2");
-            let done = command.output().expect("the command");
-            let place = format!("{program} {}, {kind}", file.arguments.join(" "));
-            let said = String::from_utf8_lossy(&done.stderr);
-            let short: String = said.chars().take(2000).collect();
-            assert!(matches!(done.status.code(), Some(1 | 2)), "{place}: {}: {short}", done.status);
-            assert!(said.lines().any(|line| line.starts_with("error:")) && said.len() < 20_000, "{place}: {short}");
+    let runs = files.iter().flat_map(|file| KINDS.map(|kind| (file, kind)));
+    let runs = Mutex::new(runs);
+    let next = || runs.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let run_all = || std::iter::from_fn(next).for_each(|(file, kind)| check(program, file, kind));
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(run_all);
         }
+    });
+}
+
+/// Runs a command on a hostile file of one kind.
+fn check(program: &str, file: &HostileFile<'_>, (kind, make): Kind) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, content) in file.beside {
+        fs::write(folder.path().join(name), content).expect("written");
     }
+    let path = folder.path().join(file.name);
+    make(&path, file.array).expect("written");
+    let replaced = |word: &str| {
+        let word = word.replace("FILE", &path.display().to_string());
+        word.replace("FOLDER", &folder.path().display().to_string())
+    };
+    let limits = format!("ulimit -v {LIMIT_KIB}; ulimit -t {LIMIT_SECONDS}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &limits, program]);
+    command.args(file.arguments.iter().map(|word| replaced(word))).env("RAYON_NUM_THREADS", "2");
+    let done = command.output().expect("the command");
+    let place = format!("{program} {}, {kind}", file.arguments.join(" "));
+    let said = String::from_utf8_lossy(&done.stderr);
+    let short: String = said.chars().take(2000).collect();
+    assert!(matches!(done.status.code(), Some(1 | 2)), "{place}: {}: {short}", done.status);
+    assert!(said.lines().any(|line| line.starts_with("error:")) && said.len() < 20_000, "{place}: {short}");
 }
 
 type Make = fn(&Path, &str) -> io::Result<()>;
 
-const KINDS: [(&str, Make); 9] = [
+/// What a file is, and how it is made.
+type Kind = (&'static str, Make);
+
+const KINDS: [Kind; 9] = [
     ("a device without end", |path, _| std::os::unix::fs::symlink("/dev/zero", path)),
     ("a folder", |path, _| fs::create_dir(path)),
     ("an empty file", |path, _| fs::write(path, "")),
@@ -83,28 +95,23 @@ const KINDS: [(&str, Make); 9] = [
     ("one line", |path, _| fs::write(path, vec![b'7'; LONG])),
     ("an open quote", |path, _| fs::write(path, [&b"\""[..], &b"1,2\n".repeat(LONG / 4)].concat())),
     ("one line in gzip", |path, _| {
-        static PACKED: OnceLock<Vec<u8>> = OnceLock::new();
-        let pack = || {
-            let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-            io::copy(&mut io::repeat(b'7').take(MUCH), &mut packed).expect("in memory");
-            packed.finish().expect("in memory")
-        };
-        fs::write(path, PACKED.get_or_init(pack))
+        let mut member = GzEncoder::new(Vec::new(), Compression::fast());
+        member.write_all(&vec![b'7'; PIECE])?;
+        fs::write(path, member.finish()?.repeat(MUCH / PIECE))
     }),
     ("nested brackets", |path, array| {
         let header = format!("{{'descr': {}, 'fortran_order': False, 'shape': (1,)}}\n", "[".repeat(30_000));
         let content = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("npz") => archive(array, &packed(&npy(&header), 0), None),
+            Some("npz") => archive(array, &packed(&npy(&header), 0)?, None),
             Some("npy") => npy(&header),
             _ => format!("a = {}{}\n", "[".repeat(DEPTH), "]".repeat(DEPTH)).into_bytes(),
         };
         fs::write(path, content)
     }),
     ("an archive that promises less than it holds", |path, array| {
-        static PACKED: OnceLock<Vec<u8>> = OnceLock::new();
         let header = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}\n");
         let promised = header.len() as u32 + 8;
-        fs::write(path, archive(array, PACKED.get_or_init(|| packed(&header, MUCH)), Some(promised)))
+        fs::write(path, archive(array, &packed(&header, MUCH / PIECE)?, Some(promised)))
     }),
 ];
 
@@ -114,11 +121,17 @@ fn npy(header: &str) -> Vec<u8> {
     [&b"\x93NUMPY\x02\x00"[..], &length, header.as_bytes()].concat()
 }
 
-/// Content that is followed by zeros, as a deflate stream.
-fn packed(content: &[u8], zeros: u64) -> Vec<u8> {
-    let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
-    io::copy(&mut content.chain(io::repeat(0).take(zeros)), &mut packed).expect("in memory");
-    packed.finish().expect("in memory")
+/// Content that is followed by pieces of zeros, as a deflate stream.
+fn packed(content: &[u8], pieces: usize) -> io::Result<Vec<u8>> {
+    let flushed = |content: &[u8]| {
+        let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(content)?;
+        // Blocks end with whole bytes, so that streams may follow each other.
+        packed.flush()?;
+        Ok::<_, io::Error>(packed.get_ref().clone())
+    };
+    let end = DeflateEncoder::new(Vec::new(), Compression::fast()).finish()?;
+    Ok([flushed(content)?, flushed(&[0; PIECE])?.repeat(pieces), end].concat())
 }
 
 /// An archive of Zip with one array, whose entry promises this size. Its checksum is wrong.
