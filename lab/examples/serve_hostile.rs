@@ -15,6 +15,9 @@
 //! - the resident memory is flat: its largest value in the last quarter of the time is at most 1.1
 //!   times the one in the second quarter, and 32 MB;
 //! - each honest request is answered, or refused with a status, also at TERM.
+//!
+//! The threads of the attacks have the lowest priority on Linux, because attackers have machines of
+//! their own.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -442,6 +445,11 @@ impl Target {
 
 const KINDS: usize = 9;
 
+fn lowest_priority() {
+    #[cfg(target_os = "linux")]
+    rustix::process::setpriority_process(None, 19).expect("a thread may lower its priority");
+}
+
 /// Returns the duration of a health check, or its failure.
 fn health(address: SocketAddr) -> Result<Duration, Failure> {
     let begin = Instant::now();
@@ -489,8 +497,10 @@ fn main() -> Result<(), Failure> {
     for kind in 0..KINDS {
         let (target, seed) = (Arc::clone(&target), options.seed.wrapping_mul(31).wrapping_add(kind as u64));
         attackers.push(thread::spawn(move || {
+            lowest_priority();
             let mut random = fastrand::Rng::with_seed(seed);
-            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+            let mut runtime = tokio::runtime::Builder::new_multi_thread();
+            let runtime = runtime.worker_threads(1).on_thread_start(lowest_priority).enable_all().build();
             let (runtime, mut held) = (runtime.expect("a runtime"), Vec::new());
             while !target.stop.load(Ordering::Relaxed) {
                 target.attack(kind, &mut random, &runtime, &mut held);

@@ -39,6 +39,9 @@ pub(super) struct LabBench {
     /// With --soak, also use options at the ends of their ranges
     #[arg(long, requires = "soak", conflicts_with = "case", help_heading = "Laboratory")]
     extremes: bool,
+    /// With --soak, a new random configuration for each few batches, in place of the cases
+    #[arg(long, requires = "soak", conflicts_with_all = ["case", "extremes"], help_heading = "Laboratory")]
+    random_configurations: bool,
     /// Instead of measuring engines, measure the steps that lead to the thesis's design, one kernel
     /// variant each, on a GPU; answers are checked (docs/thesis.md)
     #[arg(long, conflicts_with_all = OTHER_MEASUREMENTS, help_heading = "Laboratory")]

@@ -1,7 +1,8 @@
-//! Configurations of a soak: the cases of `bench`, and options at the ends of their ranges.
+//! Configurations of a soak: the cases of `bench`, options at the ends of their ranges, and random
+//! ones.
 
-use zfinder::config::{DefaultWindow, Neighbours, PairWeight, Significance};
-use zfinder::{Config, Preset};
+use zfinder::config::{DefaultWindow, Kind, Neighbours, PairWeight, Significance, Value};
+use zfinder::{Config, Detector, Engine, Preset, ZFinder};
 use zfinder_cli::bench::words::{CaseName, word};
 
 /// A configuration with its name.
@@ -121,9 +122,82 @@ pub(super) fn extremes() -> Vec<SoakCase> {
     cases.map(case).into()
 }
 
+/// Most options of a random configuration that differ from its preset.
+const MOST_CHANGES: usize = 8;
+/// Largest factor between a number and its preset's. Half of the configurations have numbers from
+/// all of their ranges instead.
+const MOST_FACTOR: f64 = 3.0;
+
+/// Returns a random configuration: a preset with other options.
+pub(super) fn random(seed: u64, number: u64) -> SoakCase {
+    let mut rng = fastrand::Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let is_extreme = rng.bool();
+    let mut config = Config::preset(Preset::ALL[rng.usize(..Preset::ALL.len())]);
+    let mut name = format!("configuration {number}: {}", config.preset);
+    for _ in 0..rng.usize(1..=MOST_CHANGES) {
+        let key = &Config::KEYS[rng.usize(..Config::KEYS.len())];
+        // The preset decides nothing, and the limits of an RoI's work keep a run short. A GPU rounds
+        // about one in ten million roots and quotients of `accurate` in another way.
+        if matches!(key.name, "preset" | "max_pairs" | "max_triplets" | "extrapolation") {
+            continue;
+        }
+        let mut changed = config.clone();
+        let value = random_value(&mut rng, key.kind, key.get(&config), is_extreme);
+        if key.set(&mut changed, &value).is_ok() && is_valid(&changed) {
+            config = changed;
+            name += &format!(" {}={}", key.name, value.argument());
+        }
+    }
+    // Most wide searches of full events take longer than the rest of a run.
+    config.max_pairs = config.max_pairs.min(1e7);
+    config.max_triplets = config.max_triplets.min(1e9);
+    SoakCase { name, config, is_extreme }
+}
+
+/// Whether a finder can be built: some keys go together with others, and with the detector.
+fn is_valid(config: &Config) -> bool {
+    ZFinder::builder(Detector::atlas2010()).config(config.clone()).engine(Engine::Cpu).build().is_ok()
+}
+
+/// Returns a value of a key: near the one that it has, or of the whole range.
+fn random_value(rng: &mut fastrand::Rng, kind: Kind, now: Value, is_extreme: bool) -> Value {
+    let mut number = |low: f64, high: f64, now: f64| match is_extreme {
+        false => (now * MOST_FACTOR.powf(2.0 * rng.f64() - 1.0)).clamp(low, high),
+        true if rng.u8(..4) == 0 => *rng.choice(&[low, high, 0.0]).unwrap_or(&low),
+        true => {
+            let size = (low.abs().max(high.abs()).ln() * rng.f64() - 3.0 * rng.f64()).exp();
+            if low < 0.0 && rng.bool() { -size } else { size }
+        }
+    };
+    match (kind, now) {
+        (Kind::Word(words) | Kind::WholeOrWord(words), _) => {
+            Value::Word(words[rng.usize(..words.len())].word.to_owned())
+        }
+        (Kind::Real { low, high }, Value::Number(now)) => Value::Number(number(low, high, now)),
+        (Kind::Pair { low, high }, Value::Pair(now)) => Value::Pair(now.map(|now| number(low, high, now))),
+        (Kind::Whole { low, high, .. }, now) => {
+            let now = if let Value::Number(now) = now { now } else { f64::from(low) };
+            Value::Number(number(low.into(), high.into(), now).round())
+        }
+        _ => Value::Flag(rng.bool()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn random_configurations_are_valid_and_repeat() {
+        let mut changes = 0;
+        for number in 0..300 {
+            let case = random(1, number);
+            case.config.validate().unwrap_or_else(|error| panic!("{}: {error}", case.name));
+            assert_eq!(case.config, random(1, number).config);
+            changes += case.config.changed_keys().count();
+        }
+        assert!(changes > 600, "{changes}");
+    }
 
     #[test]
     fn extremes_are_valid() {

@@ -29,7 +29,7 @@ use zfinder_cli::failure::WRONG_ANSWER;
 use zfinder_study::inspect::Inspect;
 
 use super::LabBench;
-use cases::{SoakCase, extremes};
+use cases::{SoakCase, extremes, random};
 use command_host::{Code, Failure};
 use random::{Kind, RandomBatch, RandomBatches};
 use usage::{QUARTERS, Quarters, Watch};
@@ -52,6 +52,7 @@ struct SoakReport {
 struct Soak<'a> {
     duration: Duration,
     seed: u64,
+    /// Without a case, every few batches have a random configuration.
     cases: &'a [SoakCase],
     encoding: Encoding,
     /// Whether the same RoIs must give the same bits.
@@ -77,6 +78,8 @@ struct SoakResult {
     statuses: Vec<(String, u64)>,
     /// RoIs by case.
     cases: Vec<(String, u64)>,
+    /// Random configurations.
+    configurations: u64,
     /// RoIs with the same bits as the CPU engine, which computes them one by one on one thread.
     identical: u64,
     /// RoIs reported as `capacity_exceeded` by a GPU and answered by the CPU engine.
@@ -153,6 +156,9 @@ impl LabBench {
         if self.extremes {
             cases.extend(extremes());
         }
+        if self.random_configurations {
+            cases.clear();
+        }
         let mut soak = SoakReport {
             version: report.version,
             debug_build: report.debug_build,
@@ -202,8 +208,8 @@ impl LabBench {
             written(&(json.map_err(|source| Failure::output("standard output", &source))? + "\n"))?;
         }
         // The large histograms of extreme options are spread over the allocator's arenas, which
-        // looks like growth.
-        if self.extremes {
+        // looks like growth. Random configurations have no quarters.
+        if self.extremes || self.random_configurations {
             return ended;
         }
         ended.and_then(|()| soak.soaked.iter().try_for_each(SoakResult::verdict))
@@ -215,10 +221,24 @@ impl Soak<'_> {
         soaked.cases = self.cases.iter().map(|case| (case.name.clone(), 0)).collect();
         let mut watch = Watch::default();
         let start = Instant::now();
-        let ended = self.quarters(soaked, &mut watch);
+        let ended = if self.cases.is_empty() { self.configurations(soaked) } else { self.quarters(soaked, &mut watch) };
         soaked.seconds = start.elapsed().as_secs_f64();
         soaked.held = watch.quarters();
         ended
+    }
+
+    /// Searches a few batches with each of many random configurations.
+    fn configurations(&self, soaked: &mut SoakResult) -> Result<(), Failure> {
+        let batches = RandomBatches::new(self.seed);
+        let mut numbers = 0..;
+        let begun = Instant::now();
+        while begun.elapsed() < self.duration {
+            let subject = self.subject(random(self.seed, soaked.configurations))?;
+            soaked.engine = subject.finder.description();
+            self.spell(&subject, &batches, &mut numbers, soaked)?;
+            soaked.configurations += 1;
+        }
+        Ok(())
     }
 
     fn quarters(&self, soaked: &mut SoakResult, watch: &mut Watch) -> Result<(), Failure> {

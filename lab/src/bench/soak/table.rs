@@ -18,6 +18,7 @@ pub(super) fn format(soaked: &SoakResult) -> String {
         ("RoIs", format!("{}, of {} spacepoints", soaked.rois, soaked.spacepoints)),
         ("answers", statuses.join(", ")),
         ("cases", cases.join(", ")),
+        ("random configurations", soaked.configurations.to_string()),
         ("the CPU engine's bits", format!("{} ({share:.4} %)", soaked.identical)),
         ("capacity exceeded, of the GPU alone", soaked.told.to_string()),
         ("else equal within rounding", soaked.rounded.to_string()),
