@@ -354,8 +354,9 @@ fn shaders_reach_the_hosts_memory() {
             KernelDescriptor { source: &source, entry_points: &[], constants: &constants, checks: Checks::CHECKED };
         let kernel = Kernel::build(gpu, &descriptor).expect("built");
         let mut upload = Upload::<u32>::new("numbers").readable_by_shaders(gpu);
-        // SAFETY, here and below: the buffer is only bound.
-        assert!(matches!(unsafe { upload.raw() }, Err(Error::BufferTooSmall { .. })));
+        // SAFETY: there is no buffer yet.
+        let none = unsafe { upload.raw() };
+        assert!(matches!(none, Err(Error::BufferTooSmall { .. })));
         let mut results = Readback::<u32>::new("sums").writable_by_shaders(gpu);
         let mut slot = BindGroupSlot::default();
         let mut groups = Vec::new();
@@ -366,6 +367,7 @@ fn shaders_reach_the_hosts_memory() {
             drop(view);
             upload.unmap();
             results.reserve(gpu, data.len() / 64).expect("room");
+            // SAFETY: the buffer is only bound.
             let numbers = unsafe { upload.raw() }.expect("mapped before").as_entire_binding();
             let bindings = [("numbers", numbers), ("sums", results.binding().expect("room"))];
             let group = kernel.bind_group_in(gpu, &mut slot, &bindings).expect("bound").clone();
