@@ -207,7 +207,14 @@ fn ask_http(address: SocketAddr, question: &Question) -> Outcome {
 }
 
 async fn ask_grpc(client: &mut Client, question: &Question) -> Outcome {
-    match client.model_infer(question.request.clone()).await {
+    let response = loop {
+        match client.model_infer(question.request.clone()).await {
+            // Other clients of gRPC try again by themselves.
+            Err(status) if was_not_sent(&status) => {}
+            response => break response,
+        }
+    };
+    match response {
         Ok(response) => {
             let contents = response.into_inner().raw_output_contents;
             let is_right = contents.iter().zip(&question.answer).all(|(found, wanted)| found[..] == wanted[..]);
@@ -220,19 +227,34 @@ async fn ask_grpc(client: &mut Client, question: &Question) -> Outcome {
     }
 }
 
+/// Whether the connection closed before the client sent anything.
+fn was_not_sent(status: &tonic::Status) -> bool {
+    let mut source = status.source();
+    while let Some(error) = source {
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled) {
+            return true;
+        }
+        source = error.source();
+    }
+    false
+}
+
 /// The outcomes of honest requests.
 #[derive(Default)]
 struct Tally {
-    latencies: Mutex<Vec<Duration>>,
+    /// Over HTTP, each on a new connection, and over gRPC.
+    latencies: Mutex<[Vec<Duration>; 2]>,
     refused: AtomicUsize,
     lost: Mutex<Vec<String>>,
 }
 
 impl Tally {
     /// Counts an outcome. Returns false if the server accepts no connection.
-    fn count(&self, outcome: Outcome, begin: Instant) -> bool {
+    fn count(&self, outcome: Outcome, is_grpc: bool, begin: Instant) -> bool {
         match outcome {
-            Outcome::Answered => self.latencies.lock().expect("no panic").push(begin.elapsed()),
+            Outcome::Answered => {
+                self.latencies.lock().expect("no panic")[usize::from(is_grpc)].push(begin.elapsed());
+            }
             Outcome::Refused => drop(self.refused.fetch_add(1, Ordering::Relaxed)),
             Outcome::Lost(how) => self.lost.lock().expect("no panic").push(how),
             Outcome::Closed => return false,
@@ -242,20 +264,20 @@ impl Tally {
 
     /// Prints percentiles, and returns the 99th.
     fn print(&self, name: &str) -> Duration {
-        let mut latencies = self.latencies.lock().expect("no panic");
-        latencies.sort_unstable();
-        let percentile = |part: f64| {
-            latencies
-                .get(((latencies.len().saturating_sub(1)) as f64 * part) as usize)
-                .copied()
-                .unwrap_or(Duration::MAX)
+        let latencies = self.latencies.lock().expect("no panic");
+        let percentiles = |mut latencies: Vec<Duration>| {
+            latencies.sort_unstable();
+            let last = latencies.len().saturating_sub(1) as f64;
+            let percentile = |part: f64| latencies.get((last * part) as usize).copied().unwrap_or(Duration::MAX);
+            (latencies.len(), percentile(0.5), percentile(0.99))
         };
+        for (protocol, latencies) in ["HTTP", "gRPC"].into_iter().zip(&*latencies) {
+            let (answered, median, p99) = percentiles(latencies.clone());
+            println!("{name}, {protocol}: {answered} answered; p50 {median:.1?}, p99 {p99:.1?}");
+        }
         let (refused, lost) = (self.refused.load(Ordering::Relaxed), self.lost.lock().expect("no panic").len());
-        let (median, p99) = (percentile(0.5), percentile(0.99));
-        println!(
-            "{name}: {} answered, {refused} refused, {lost} lost; p50 {median:.1?}, p99 {p99:.1?}",
-            latencies.len()
-        );
+        let (answered, median, p99) = percentiles(latencies.concat());
+        println!("{name}: {answered} answered, {refused} refused, {lost} lost; p50 {median:.1?}, p99 {p99:.1?}");
         p99
     }
 }
@@ -281,12 +303,12 @@ impl Honest {
                 let mut client = Client::new(endpoint.connect_lazy());
                 loop {
                     let begin = Instant::now();
-                    let outcome = if number % 2 == 0 {
-                        ask_http(http, &question)
-                    } else {
-                        runtime.block_on(ask_grpc(&mut client, &question))
+                    let is_grpc = number % 2 == 1;
+                    let outcome = match is_grpc {
+                        true => runtime.block_on(ask_grpc(&mut client, &question)),
+                        false => ask_http(http, &question),
                     };
-                    if !current(&tally).count(outcome, begin) {
+                    if !current(&tally).count(outcome, is_grpc, begin) {
                         return;
                     }
                     runtime.block_on(tokio::time::sleep(Duration::from_millis(5)));

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::limits::{EVICTION_PART, EVICTION_RETRY_PART};
+use crate::limits::{EVICTION_PART, EVICTION_RETRY_PART, RESERVE_PART};
 use crate::queue::ClientId;
 use crate::sending::{Held, SendLimits};
 
@@ -117,6 +117,11 @@ impl Connection {
         self.close.notified().await;
     }
 
+    /// Whether it has had a request.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.state().has_begun
+    }
+
     fn close(&self, why: &str) {
         self.state().is_closing = true;
         self.close.notify_one();
@@ -204,12 +209,16 @@ impl Connections {
         self.open().len()
     }
 
-    /// Waits for a place. If all places are taken, the connection that has been idle longest ends.
+    /// Waits for a place. If few are free, the connection that has been idle longest ends: the next
+    /// one need not wait until it has.
     pub(crate) async fn admit(self: &Arc<Self>, room: &Room) -> Option<Place> {
         let free = &room.0.free;
         let permit = match Arc::clone(free).try_acquire_owned() {
             Ok(permit) => {
                 room.log(false, self.idle);
+                if free.available_permits() < room.0.most / RESERVE_PART {
+                    self.evict(Some(room));
+                }
                 permit
             }
             Err(_) => {

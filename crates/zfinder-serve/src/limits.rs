@@ -48,6 +48,8 @@ pub(crate) const IDLE: Duration = Duration::from_secs(10);
 /// A connection that has been idle for this part of the idle time ends if another one needs its
 /// place.
 pub(crate) const EVICTION_PART: u32 = 100;
+/// If less than this part of the places is free, a new connection takes the place of an idle one.
+pub(crate) const RESERVE_PART: usize = 8;
 /// Part of the idle time after which a connection without a place tries again.
 pub(crate) const EVICTION_RETRY_PART: u32 = 1000;
 /// Multiple of the idle time for which a client may leave an answer unread, while less than half of

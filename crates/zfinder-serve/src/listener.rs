@@ -183,6 +183,9 @@ where
     tokio::select! {
         ended = connection.as_mut() => return ended,
         () = state.closing() => {
+            if !state.has_begun() {
+                return Ok(());
+            }
             connection.as_mut().graceful_shutdown();
             return timeout(CLOSING, connection).await.unwrap_or(Ok(()));
         }
