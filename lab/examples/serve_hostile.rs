@@ -53,6 +53,9 @@ struct Hostile {
     /// Seed of the attacks
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// `--in-flight` of the server; its default without a value
+    #[arg(long)]
+    in_flight: Option<usize>,
 }
 
 /// Limits of the server, small enough that the attacks reach them.
@@ -84,11 +87,12 @@ struct Server {
 }
 
 impl Server {
-    fn start(command: &PathBuf) -> Result<Self, Failure> {
-        let mut child = Command::new(command)
+    fn start(options: &Hostile) -> Result<Self, Failure> {
+        let mut child = Command::new(&options.command)
             .args(["serve", "--detector", "atlas2010", "--preset", "default", "--engine", "cpu"])
             .args(["--grpc", "0", "--http", "0", "--metrics", "0"])
             .args(LIMITS)
+            .args(options.in_flight.map(|batches| format!("--in-flight={batches}")))
             .stderr(Stdio::piped())
             .spawn()?;
         let mut log = BufReader::new(child.stderr.take().ok_or("no log")?).lines();
@@ -500,7 +504,7 @@ fn watch(server: &Server, time: Duration) -> Result<(Vec<usize>, [Duration; 2]),
 fn main() -> Result<(), Failure> {
     let options = Hostile::parse();
     let question = Arc::new(question()?);
-    let mut server = Server::start(&options.command)?;
+    let mut server = Server::start(&options)?;
     let honest = Honest::start(&server, &question);
     thread::sleep(Duration::from_secs(1));
     honest.take();

@@ -117,6 +117,8 @@ pub(crate) const QUEUE_BYTES: usize = 1 << 30;
 /// [`ZFinder::may_take_more_than`](zfinder::ZFinder::may_take_more_than).
 pub(crate) const CPU_HEAVY_WORK: f64 = 1e7;
 pub(crate) const GPU_HEAVY_WORK: f64 = 4e9;
+/// Spacepoints that take as long as an RoI without any.
+pub(crate) const ROI_WORK: usize = 32;
 /// Spacepoints of a request whose units and layers are checked.
 pub(crate) const CHECKED_SPACEPOINTS: usize = 1000;
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use zfinder::columns::Coordinate;
 use zfinder::{BatchView, Columns, Config, PhiWindow, RoiBatch, RoiDescriptor, RoiId};
 
-use crate::limits::{REQUEST_ROIS, TENSORS};
+use crate::limits::{REQUEST_ROIS, ROI_WORK, TENSORS};
 use crate::points::decode_point;
 use crate::refusal::{Reason, Refusal, shown};
 use crate::schema::{self, InputSet};
@@ -118,6 +118,11 @@ impl RequestRois {
     /// Returns the number of spacepoints.
     pub(crate) fn spacepoints(&self) -> usize {
         self.spacepoints.len()
+    }
+
+    /// Returns the work of a request among others, in spacepoints. See [`ROI_WORK`].
+    pub(crate) fn work(&self) -> usize {
+        self.spacepoints() + ROI_WORK * self.len()
     }
 
     /// Returns the bytes of the tensors.

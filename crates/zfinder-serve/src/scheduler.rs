@@ -205,7 +205,7 @@ impl Scheduler {
         queue.rois += job.rois.len();
         queue.spacepoints += job.rois.spacepoints();
         queue.since.get_or_insert(job.arrived);
-        queue.jobs.push(job.client, job);
+        queue.jobs.push(job.client, job.rois.work(), job);
         drop(queues);
         self.wake.notify_one();
     }
@@ -221,7 +221,7 @@ impl Scheduler {
         queues.requests += 1;
         queues.bytes += job.rois.bytes();
         self.statistics[model].pending.add(1);
-        queues.heavy.push(job.client, (model, job));
+        queues.heavy.push(job.client, job.rois.work(), (model, job));
         drop(queues);
         self.wake_heavy.notify_one();
     }
