@@ -48,7 +48,7 @@ impl MapOutcome {
         outcome
     }
 
-    fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         lock(&self.reported.outcome).is_some()
     }
 
@@ -108,6 +108,7 @@ pub(crate) fn first_error<F: Future<Output = Option<wgpu::Error>> + 'static>(
 /// Submitted work that can be awaited.
 #[derive(Clone, Debug)]
 pub struct Submission {
+    #[expect(dead_code, reason = "the native form needs it")]
     pub(crate) index: wgpu::SubmissionIndex,
     #[expect(dead_code, reason = "the native form needs it")]
     pub(crate) sequence: u64,
@@ -125,10 +126,6 @@ pub(crate) fn is_done_within(
     _spin: Duration,
 ) -> Result<bool, Error> {
     Ok(false)
-}
-
-pub(crate) fn wait_for_all(_device: &wgpu::Device, _status: &Status) -> Result<(), Error> {
-    Err(Error::CannotWait)
 }
 
 /// Polls a future once, because a page cannot wait.

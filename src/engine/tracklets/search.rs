@@ -50,8 +50,8 @@ pub(crate) const MAX_PT_GEV: f64 = 30.0;
 /// More triplets, tests for pairs and triplets, tests of triplets that may follow triplets, or
 /// tracklets are too many. An event with 200 collisions has a tenth of them at most.
 pub(crate) const MOST_TRIPLETS: usize = 1 << 23;
-pub(crate) const MOST_TESTS: usize = 1 << 34;
-pub(crate) const MOST_CHAIN_TESTS: usize = 1 << 32;
+pub(crate) const MOST_TESTS: u64 = 1 << 34;
+pub(crate) const MOST_CHAIN_TESTS: u64 = 1 << 32;
 pub(crate) const MOST_TRACKLETS: usize = 1 << 15;
 
 impl TrackletSearch {

@@ -41,8 +41,8 @@ impl<R: Real> Chains<R> {
     /// of its hits, or none if it has three hits. Returns whether there are too many, or the search
     /// is cancelled.
     pub(crate) fn fill(&mut self, hits: &PixelHits<R>, triplets: &Triplets<R>, cancellation: Cancellation<'_>) -> bool {
-        let tests = triplets.all.iter().map(|first| triplets.of_middle(first.hits[2]).len());
-        if tests.sum::<usize>() > MOST_CHAIN_TESTS {
+        let tests = triplets.all.iter().map(|first| triplets.of_middle(first.hits[2]).len() as u64);
+        if tests.sum::<u64>() > MOST_CHAIN_TESTS {
             return true;
         }
         let most = R::from_f64(MAX_STEP_COST);

@@ -186,7 +186,7 @@ impl<R: Lanes> WithSimd for FillTriplets<'_, R> {
     fn with_simd<S: Simd>(self, simd: S) -> bool {
         let Self { search, hits, z_ranges, cancellation, to } = self;
         let finder = Finder::new(simd, search, hits, z_ranges);
-        let mut tests = 0;
+        let mut tests = 0_u64;
         let Triplets { all, doublets, inner, outer, predictions, pending, columns, numbers, .. } = to;
         pending.clear();
         *doublets = 0;
@@ -196,7 +196,7 @@ impl<R: Lanes> WithSimd for FillTriplets<'_, R> {
                 inner.hits.clear();
                 let cell = cell(hits.phi[b].to_f64());
                 for &layer in &of_layer.inner {
-                    tests += finder.doublets::<false>(layer, b, cell, &mut inner.hits);
+                    tests += finder.doublets::<false>(layer, b, cell, &mut inner.hits) as u64;
                 }
                 *doublets += inner.hits.len();
                 if inner.hits.is_empty() {
@@ -204,9 +204,9 @@ impl<R: Lanes> WithSimd for FillTriplets<'_, R> {
                 }
                 outer.hits.clear();
                 for &layer in &of_layer.outer {
-                    tests += finder.doublets::<true>(layer, b, cell, &mut outer.hits);
+                    tests += finder.doublets::<true>(layer, b, cell, &mut outer.hits) as u64;
                 }
-                tests += inner.hits.len() * outer.hits.len();
+                tests += inner.hits.len() as u64 * outer.hits.len() as u64;
                 if tests > MOST_TESTS || all.len() > MOST_TRIPLETS || cancellation.is_requested() {
                     return true;
                 }

@@ -59,11 +59,11 @@ impl Counts {
             && self.outers <= event.outer_capacity
             && self.triplets <= event.triplet_capacity
             && self.kept <= event.kept_capacity;
-        let crowd = self.crowd.max(Self::MOST_SMALL) as usize;
+        let crowd = self.crowd.max(Self::MOST_SMALL);
         let is_taken = event.hit_count <= Self::MOST_HITS
-            && event.hit_count as usize * crowd <= MOST_TESTS / 2
+            && u64::from(event.hit_count) * u64::from(crowd) <= MOST_TESTS / 2
             && self.triplets as usize <= MOST_TRIPLETS
-            && self.triplets as usize * crowd <= MOST_CHAIN_TESTS
+            && u64::from(self.triplets) * u64::from(crowd) <= MOST_CHAIN_TESTS
             && self.kept as usize <= MOST_TRACKLETS;
         fits && is_taken && self.flags == 0
     }
