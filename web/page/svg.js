@@ -83,6 +83,8 @@ export class SvgContext {
     this.fill();
   }
   fillText(text, x, y) {
+    // An attribute `style` would need `unsafe-inline` in a page with a policy.
+    const [, weight, size, family] = this.font.match(/^(?:(\d+) )?(\S+) (.*)$/);
     const attributes = {
       x: short(x),
       y: short(y),
@@ -91,7 +93,9 @@ export class SvgContext {
       'dominant-baseline': { top: 'hanging', middle: 'central', alphabetic: 'auto' }[
         this.textBaseline
       ],
-      style: `font:${this.font}`,
+      ...(weight && { 'font-weight': weight }),
+      'font-size': size,
+      'font-family': family,
     };
     this.add('text', attributes, text);
   }

@@ -13,18 +13,20 @@ const TYPES = {
   '.html': 'text/html',
   '.css': 'text/css',
   '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
   '.wasm': 'application/wasm',
   '.csv': 'text/csv',
   '.gz': 'application/gzip',
 };
 
-/** Serves the page on a free port. */
-export async function serve() {
+/** Serves the page on a free port. `close` also ends open connections. */
+export async function serve(folder = FOLDER, headers = {}) {
   const server = createServer(async (request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url, 'http://localhost').pathname));
     try {
-      const bytes = await readFile(join(FOLDER, path === '/' ? 'index.html' : path));
+      const bytes = await readFile(join(folder, path === '/' ? 'index.html' : path));
       response.writeHead(200, {
+        ...headers,
         'content-type': TYPES[extname(path === '/' ? '.html' : path)] ?? 'text/html',
       });
       response.end(bytes);
@@ -35,7 +37,11 @@ export async function serve() {
   await new Promise((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
-  return { url: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url: `http://127.0.0.1:${server.address().port}/`, close };
 }
 
 /** SwiftShader is Chromium's own software adapter, which every machine has. */
@@ -61,10 +67,22 @@ export function launch({ webgpu = true } = {}) {
   });
 }
 
-/** Opens the page, and collects all errors of the console. */
+/**
+ * Opens the page, and collects all errors of the console, with violations of the
+ * Content-Security-Policy. Tests of the service worker allow one; all others block it.
+ */
 export async function open(browser, url, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    serviceWorkers: 'block',
+    ...options,
+  });
   const page = await context.newPage();
+  await page.addInitScript(() => {
+    addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI }) =>
+      console.error(`policy: ${effectiveDirective} blocked ${blockedURI}`),
+    );
+  });
   const errors = [];
   page.on('console', (message) => {
     if (message.type() === 'error') errors.push(message.text());

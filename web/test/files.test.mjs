@@ -168,7 +168,7 @@ test('an invalid file has a clear error, and the previous events stay', async ()
       [
         'picture.png',
         Buffer.from([137, 80, 78, 71, 13, 10, 26, 10, 0, 0]),
-        /picture\.png, row 1: missing columns/,
+        /picture\.png: this is a picture: write its data as CSV/,
       ],
       [
         'cut.csv.gz',

@@ -1,9 +1,9 @@
 // Acts of a user: opens the page, chooses files, saves files.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { after, before } from 'node:test';
-import { answered, launch, open, serve, SHOTS } from './browser.mjs';
+import { answered, FOLDER, launch, open, serve, SHOTS } from './browser.mjs';
 
 export const ROOT = new URL('../..', import.meta.url).pathname;
 /** The native command. `scripts/web test --light` builds none, and skips comparisons with it. */
@@ -44,6 +44,14 @@ export async function withPage(work, { on = browsers.plain, ...options } = {}) {
 export async function withGpu(work) {
   browsers.gpu ??= await launch();
   await withPage(work, { on: browsers.gpu });
+}
+
+/** Copies the built page, and returns the folder. */
+export function copyOfPage() {
+  const folder = `${SHOTS}/copy`;
+  rmSync(folder, { recursive: true, force: true });
+  cpSync(FOLDER, folder, { recursive: true });
+  return folder;
 }
 
 /** Runs the command that the page shows, in this folder, and returns the digest. */

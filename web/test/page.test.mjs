@@ -157,8 +157,8 @@ async function showsCanvas(page, selector, png) {
   return page.evaluate(
     async ([selector, text]) => {
       const canvas = document.querySelector(selector);
-      const blob = await (await fetch(`data:image/png;base64,${text}`)).blob();
-      const image = await createImageBitmap(blob);
+      const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+      const image = await createImageBitmap(new Blob([bytes]));
       const copy = new OffscreenCanvas(image.width, image.height).getContext('2d');
       copy.drawImage(image, 0, 0);
       const pixels = (context, { width, height }) => context.getImageData(0, 0, width, height).data;
