@@ -2,12 +2,19 @@
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
-import { chromium } from 'playwright-core';
+import { chromium, firefox } from 'playwright-core';
 
 // scripts/web test sets these variables.
 const TARGET = new URL('../../target', import.meta.url).pathname;
 export const FOLDER = process.env.ZFINDER_WEB ?? `${TARGET}/web`;
 export const SHOTS = process.env.ZFINDER_WEB_SHOTS ?? `${TARGET}/web-test`;
+
+/** The browser under test: chromium or firefox. */
+export const BROWSER = process.env.ZFINDER_WEB_BROWSER ?? 'chromium';
+/** The folder of files that Firefox saves. */
+export const DOWNLOADS = `${SHOTS}/saved`;
+/** Options of a test that needs Chromium. */
+export const onlyChromium = (reason) => ({ skip: BROWSER === 'chromium' ? false : reason });
 
 const TYPES = {
   '.html': 'text/html',
@@ -52,8 +59,18 @@ const WEBGPU = [
 ];
 
 export function launch({ webgpu = true } = {}) {
+  if (BROWSER === 'firefox') {
+    // The channel drives an unchanged Firefox through WebDriver BiDi. Playwright 1.65 sends a command
+    // that Debian's Firefox 153 does not have, so package.json names 1.64.
+    return firefox.launch({
+      channel: 'moz-firefox',
+      executablePath: process.env.ZFINDER_WEB_PATH,
+      downloadsPath: DOWNLOADS,
+      firefoxUserPrefs: { 'dom.webgpu.enabled': webgpu },
+    });
+  }
   return chromium.launch({
-    executablePath: process.env.CHROMIUM,
+    executablePath: process.env.ZFINDER_WEB_PATH,
     args: [
       '--headless=new',
       '--no-sandbox',

@@ -1,9 +1,10 @@
 // Acts of a user: opens the page, chooses files, saves files.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before } from 'node:test';
-import { answered, FOLDER, launch, open, serve, SHOTS } from './browser.mjs';
+import { answered, BROWSER, DOWNLOADS, FOLDER, launch, open, serve, SHOTS } from './browser.mjs';
 
 export const ROOT = new URL('../..', import.meta.url).pathname;
 /** The native command. `scripts/web test --light` builds none, and skips comparisons with it. */
@@ -18,7 +19,7 @@ export const browsers = {};
 let server;
 
 before(async () => {
-  mkdirSync(SHOTS, { recursive: true });
+  mkdirSync(DOWNLOADS, { recursive: true });
   server = await serve();
   browsers.plain = await launch({ webgpu: false });
 });
@@ -66,8 +67,25 @@ export function nativeDigest(text, folder = ROOT) {
 
 /** Clicks a button, and returns the file that it saves. */
 export async function saved(page, selector) {
+  // Playwright reports no downloads of blobs for a Firefox of this channel.
+  if (BROWSER === 'firefox') return savedIn(DOWNLOADS, () => page.click(selector));
   const [download] = await Promise.all([page.waitForEvent('download'), page.click(selector)]);
   return readFileSync(await download.path());
+}
+
+/** Returns the next file in an empty folder. The browser writes `NAME.part` first. */
+async function savedIn(folder, act) {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  await act();
+  for (let i = 0; i < 300; i += 1) {
+    const [name, ...others] = readdirSync(folder);
+    if (name && others.length === 0 && statSync(join(folder, name)).size > 0)
+      return readFileSync(join(folder, name));
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+  }
+  throw new Error('nothing was saved');
 }
 
 export async function drop(page, name, bytes) {

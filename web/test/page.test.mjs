@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { answered, FOLDER, gpuAnswered, SHOTS } from './browser.mjs';
+import { answered, FOLDER, gpuAnswered, onlyChromium, SHOTS } from './browser.mjs';
 import {
   browsers,
   COMMAND,
@@ -20,7 +20,8 @@ import {
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-test('the first sample is searched at once, and the GPU has the same bits', async () => {
+const gpu = onlyChromium('only Chromium has a software adapter for WebGPU');
+test('the first sample is searched at once, and the GPU has the same bits', gpu, async () => {
   await withGpu(async (page) => {
     assert.match(await page.textContent('#status'), /3 RoIs with .* spacepoints in generic/);
     assert.ok((await page.locator('#vertices tbody tr').count()) > 0);
@@ -206,7 +207,8 @@ test('pictures are zoomed by keys, pointed at, and saved', async () => {
   });
 });
 
-test('axe finds no fault, light and dark, wide and narrow', async () => {
+const shapes = onlyChromium('Playwright emulates no phone and no dark scheme in this Firefox');
+test('axe finds no fault, light and dark, wide and narrow', shapes, async () => {
   const desktop = { viewport: { width: 1280, height: 900 } };
   const phone = {
     viewport: { width: 390, height: 844 },
