@@ -51,7 +51,8 @@ impl Search {
             && exceed(GRID.with_borrow_mut(|grid| grid.count_exactly(self, plan, roi)))
     }
 
-    /// Returns an upper bound of the work of an RoI. A bound of at most `enough` needs no better one.
+    /// Returns an upper bound of the work of an RoI. A bound of at most `enough` needs no better
+    /// one.
     pub(crate) fn most_work(&self, enough: f64, plan: &RoiPlan, roi: RoiView<'_>) -> f64 {
         self.most_candidates(plan, roi, |candidates| candidates.work() <= enough).work()
     }

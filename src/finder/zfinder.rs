@@ -99,8 +99,8 @@ impl ZFinder {
     }
 
     /// Returns whether the search of a batch may take more than so much work: the triplets of its
-    /// RoIs, and eight times their pairs ([`Config::max_pairs`], [`Config::max_triplets`]). 10⁹ are about a
-    /// second of one core. The answer takes a small part of the time of the search.
+    /// RoIs, and eight times their pairs ([`Config::max_pairs`], [`Config::max_triplets`]). 10⁹ are
+    /// about a second of one core. The answer takes a small part of the time of the search.
     ///
     /// # Errors
     /// An RoI whose z range makes no histogram.

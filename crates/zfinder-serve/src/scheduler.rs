@@ -35,7 +35,7 @@ pub struct BatchOptions {
     pub queue_requests: usize,
     /// Most bytes of waiting tensors. A request above is refused, unless the queue is empty.
     pub queue_bytes: usize,
-    /// Batches in flight on each device, and heavy requests beside them; each has a thread. By
+    /// Batches in flight on each device, and in addition heavy requests; each has a thread. By
     /// default 2 batches on the CPU, and as many heavy requests as cores; on a GPU of both twice as
     /// many as cores, 2 to 16.
     pub in_flight: Option<usize>,

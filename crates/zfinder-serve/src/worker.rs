@@ -137,7 +137,8 @@ impl Worker {
 
     /// Searches on the device, or on the host if the device fails.
     fn search(&self, model: usize, batch: BatchView<'_>, results: &mut Results) -> Result<(), Refusal> {
-        // A lone batch is answered soonest by all threads of the host. Several would fight for them.
+        // A lone batch is answered soonest by all threads of the host. Several would fight for
+        // them.
         let searching = self.device.begin_search();
         let find = |finder: &ZFinder, results: &mut _| match searching.is_alone {
             true => finder.find_batch_into(batch, results),

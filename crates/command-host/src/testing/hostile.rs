@@ -27,7 +27,7 @@ pub struct HostileFile<'a> {
 const LONG: usize = 20 << 20;
 /// More than the address space of a command.
 const MUCH: usize = 640 << 20;
-/// What is packed once and repeated.
+/// Size of a piece that is packed once and repeated.
 const PIECE: usize = 1 << 20;
 const DEPTH: usize = 100_000;
 /// Address space of a command \[KiB\].
@@ -84,7 +84,7 @@ fn check(program: &str, file: &HostileFile<'_>, (kind, make): Kind) {
 
 type Make = fn(&Path, &str) -> io::Result<()>;
 
-/// What a file is, and how it is made.
+/// A description of a file, and the function that makes it.
 type Kind = (&'static str, Make);
 
 const KINDS: [Kind; 9] = [

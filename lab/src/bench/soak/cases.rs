@@ -136,8 +136,8 @@ pub(super) fn random(seed: u64, number: u64) -> SoakCase {
     let mut name = format!("configuration {number}: {}", config.preset);
     for _ in 0..rng.usize(1..=MOST_CHANGES) {
         let key = &Config::KEYS[rng.usize(..Config::KEYS.len())];
-        // The preset decides nothing, and the limits of an RoI's work keep a run short. A GPU rounds
-        // about one in ten million roots and quotients of `accurate` in another way.
+        // The preset decides nothing, and the limits of an RoI's work keep a run short. A GPU
+        // rounds about one in ten million roots and quotients of `accurate` in another way.
         if matches!(key.name, "preset" | "max_pairs" | "max_triplets" | "extrapolation") {
             continue;
         }
@@ -148,7 +148,8 @@ pub(super) fn random(seed: u64, number: u64) -> SoakCase {
             name += &format!(" {}={}", key.name, value.argument());
         }
     }
-    // A wide search of full events takes each engine, the reference engine too, minutes for a batch.
+    // A wide search of full events takes each engine, the reference engine too, minutes for a
+    // batch.
     config.max_pairs = config.max_pairs.min(1e6);
     config.max_triplets = config.max_triplets.min(3e7);
     SoakCase { name, config, is_extreme }

@@ -73,7 +73,7 @@ impl Workspace {
         self.packed_first = aligned(size_of_val(&part.events[..]) as u64);
         let words = self.packed_first as usize / 4 + 4 * part.hits.len();
         self.staging.make_room(gpu, words)?;
-        // The binding of packed hits has room for one, also if there are none.
+        // A binding has at least one element.
         self.input.reserve(gpu, words.max(self.packed_first as usize / 4 + 4))?;
         self.cells.reserve(gpu, needs.cells)?;
         self.hits.reserve(gpu, needs.hits)?;
