@@ -56,6 +56,9 @@ struct Hostile {
     /// `--in-flight` of the server; its default without a value
     #[arg(long)]
     in_flight: Option<usize>,
+    /// Kinds of attacks, numbered as in `Target::attack`
+    #[arg(long, value_delimiter = ',', default_value = "0,1,2,3,4,5,6,7,8")]
+    kinds: Vec<usize>,
 }
 
 /// Limits of the server, small enough that the attacks reach them.
@@ -469,8 +472,6 @@ impl Target {
     }
 }
 
-const KINDS: usize = 9;
-
 fn lowest_priority() {
     #[cfg(target_os = "linux")]
     rustix::process::setpriority_process(None, 19).expect("a thread may lower its priority");
@@ -520,7 +521,7 @@ fn main() -> Result<(), Failure> {
     let (ports, stop) = ([server.grpc, server.http, server.metrics], AtomicBool::new(false));
     let target = Arc::new(Target { ports, stop, question, attacks: AtomicUsize::new(0) });
     let mut attackers = Vec::new();
-    for kind in 0..KINDS {
+    for &kind in &options.kinds {
         let (target, seed) = (Arc::clone(&target), options.seed.wrapping_mul(31).wrapping_add(kind as u64));
         attackers.push(thread::spawn(move || {
             lowest_priority();

@@ -98,9 +98,9 @@ impl ZFinder {
         input_check::check(batch.into(), self.detector(), most)
     }
 
-    /// Returns whether the search of a batch may take more than so much work: the triplets of its
-    /// RoIs, and eight times their pairs ([`Config::max_pairs`], [`Config::max_triplets`]). 10⁹ are
-    /// about a second of one core. The answer takes a small part of the time of the search.
+    /// Returns whether the search of an RoI of a batch may take more than so much work: its
+    /// triplets, and eight times its pairs ([`Config::max_pairs`], [`Config::max_triplets`]). 10⁹
+    /// are about a second of one core. The answer takes a small part of the time of the search.
     ///
     /// # Errors
     /// An RoI whose z range makes no histogram.
@@ -118,12 +118,9 @@ impl ZFinder {
     /// # Ok::<(), zfinder::Error>(())
     /// ```
     pub fn may_take_more_than<'a>(&self, work: f64, batch: impl Into<BatchView<'a>>) -> Result<bool> {
-        let (search, batch) = (&self.core.search, batch.into());
-        let enough = work / batch.len() as f64;
-        let mut most = 0.0;
-        for roi in batch.iter() {
-            most += search.most_work(enough, &search.plan(roi)?, roi);
-            if most > work {
+        let search = &self.core.search;
+        for roi in batch.into().iter() {
+            if search.most_work(work, &search.plan(roi)?, roi) > work {
                 return Ok(true);
             }
         }

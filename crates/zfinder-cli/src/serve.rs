@@ -78,8 +78,8 @@ pub(super) struct Serve {
     /// Bytes of requests that may wait, in MiB
     #[arg(long, value_name = "MIB", default_value = "1024", help_heading = "Batches")]
     queue_mib: u32,
-    /// Batches in flight on each device, and in addition heavy requests, 1,024 at most [default: 2
-    /// on the CPU, and as many heavy requests as cores; on a GPU twice as many as cores, 2 to 16]
+    /// Batches in flight on each device, 1,024 at most, and as many heavy requests in addition
+    /// [default: on the CPU half the cores, 2 to 8; on a GPU twice the cores, 2 to 16]
     #[arg(long, value_name = "N", help_heading = "Batches")]
     in_flight: Option<usize>,
 

@@ -13,7 +13,7 @@ use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder};
 use tonic_prost::{ProstCodec, ProstEncoder};
 
-use crate::limits::{DECODED_ALSO, DECODED_FIELD, DECODED_TIMES};
+use crate::limits::{DECODED_ALSO, DECODED_FIELD, DECODED_INLINE, DECODED_TIMES};
 use crate::proto::ModelInferRequest;
 use crate::proto::model_infer_request::InferInputTensor;
 
@@ -49,20 +49,30 @@ impl<U: Message + Default + Send + 'static> Decoder for BoundedDecoder<U> {
     type Error = Status;
 
     fn decode(&mut self, message: &mut DecodeBuf<'_>) -> Result<Option<U>, Status> {
-        let bytes = message.chunk();
-        let is_request = TypeId::of::<U>() == TypeId::of::<ModelInferRequest>();
-        let estimate =
-            if is_request { request_memory(bytes) } else { memory(bytes, |_, payload| DECODED_FIELD + payload.len()) };
-        let most = DECODED_TIMES * bytes.len() + DECODED_ALSO;
-        if estimate > most {
-            return Err(Status::invalid_argument(format!(
-                "the message has {} bytes and would take {estimate} when it is decoded: it has too many fields or numbers \
-                 of one byte",
-                bytes.len()
-            )));
+        if message.remaining() <= DECODED_INLINE {
+            return decode_bounded(message);
         }
-        ProstCodec::<U, U>::default().decoder().decode(message)
+        // Ten megabytes of text take 10 ms, for which the other connections of this thread move to
+        // another one.
+        tokio::task::block_in_place(|| decode_bounded(message))
     }
+}
+
+/// Decodes a message, unless it would take too much memory.
+fn decode_bounded<U: Message + Default + Send + 'static>(message: &mut DecodeBuf<'_>) -> Result<Option<U>, Status> {
+    let bytes = message.chunk();
+    let is_request = TypeId::of::<U>() == TypeId::of::<ModelInferRequest>();
+    let estimate =
+        if is_request { request_memory(bytes) } else { memory(bytes, |_, payload| DECODED_FIELD + payload.len()) };
+    let most = DECODED_TIMES * bytes.len() + DECODED_ALSO;
+    if estimate > most {
+        return Err(Status::invalid_argument(format!(
+            "the message has {} bytes and would take {estimate} when it is decoded: it has too many fields or numbers \
+                 of one byte",
+            bytes.len()
+        )));
+    }
+    ProstCodec::<U, U>::default().decoder().decode(message)
 }
 
 /// Estimates the memory of a request: see `proto/inference.proto` for the numbers of the fields.

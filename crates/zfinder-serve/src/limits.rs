@@ -111,11 +111,11 @@ pub(crate) const BATCH_SPACEPOINTS: usize = 1_000_000;
 /// Default numbers of requests, and of their bytes, that wait.
 pub(crate) const QUEUE_REQUESTS: usize = 8192;
 pub(crate) const QUEUE_BYTES: usize = 1 << 30;
-/// Work from which a request is heavy, by the device: it is searched alone, by threads of its own.
-/// Less than the first one takes a core some 10 ms, for which the other requests of a batch wait. A
-/// full event of 46 collisions is heavy for a CPU, one of 200 for both. See
+/// Work of an RoI from which its request is heavy, by the device: it is searched alone, by threads
+/// of its own. A core takes 0.1 s at most for less than the first one, for which the other requests
+/// of a batch wait. A full event of 46 collisions is heavy for a CPU, one of 200 for both. See
 /// [`ZFinder::may_take_more_than`](zfinder::ZFinder::may_take_more_than).
-pub(crate) const CPU_HEAVY_WORK: f64 = 1e7;
+pub(crate) const CPU_HEAVY_WORK: f64 = 1e8;
 pub(crate) const GPU_HEAVY_WORK: f64 = 4e9;
 /// Spacepoints that take as long as an RoI without any.
 pub(crate) const ROI_WORK: usize = 32;
@@ -128,5 +128,7 @@ pub(crate) const CHECKED_SPACEPOINTS: usize = 1000;
 /// have room for twice as much, so that message and fields take three to five times the message.
 pub(crate) const DECODED_TIMES: usize = 2;
 pub(crate) const DECODED_ALSO: usize = 1 << 16;
+/// Largest message that is decoded on a thread that transports messages.
+pub(crate) const DECODED_INLINE: usize = 1 << 20;
 /// Memory of a field of unknown content: a text, a message, an entry of a map.
 pub(crate) const DECODED_FIELD: usize = 160;

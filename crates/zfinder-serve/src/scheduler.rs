@@ -36,8 +36,8 @@ pub struct BatchOptions {
     /// Most bytes of waiting tensors. A request above is refused, unless the queue is empty.
     pub queue_bytes: usize,
     /// Batches in flight on each device, and in addition heavy requests; each has a thread. By
-    /// default 2 batches on the CPU, and as many heavy requests as cores; on a GPU of both twice as
-    /// many as cores, 2 to 16.
+    /// default on the CPU half as many batches as cores, 2 to 8, and as many heavy requests as
+    /// cores; on a GPU of both twice as many as cores, 2 to 16.
     pub in_flight: Option<usize>,
 }
 
@@ -65,7 +65,7 @@ impl BatchOptions {
 /// Batches in flight on a device.
 fn in_flight(options: &BatchOptions, device: &Device) -> usize {
     let cores = thread::available_parallelism().map_or(2, usize::from);
-    options.in_flight.unwrap_or(if device.is_gpu { (2 * cores).clamp(2, 16) } else { 2 })
+    options.in_flight.unwrap_or(if device.is_gpu { (2 * cores).clamp(2, 16) } else { (cores / 2).clamp(2, 8) })
 }
 
 /// Heavy requests in flight on a device.
