@@ -232,7 +232,7 @@ fn check_compare_exchange(name: &str, plan: &RoiPlan, found: &HistogramPair, wan
 
 #[test]
 fn stages_are_the_twins() {
-    vectors_against_twin(1, 1);
+    vectors_against_twin(2, 1);
 }
 
 #[test]
