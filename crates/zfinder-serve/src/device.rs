@@ -69,7 +69,7 @@ impl Host {
     /// Searches with the finder, and on the threads, for requests of this weight.
     pub(crate) fn search<T: Send>(&self, weight: Weight, model: usize, search: impl FnOnce(&ZFinder) -> T + Send) -> T {
         match weight {
-            Weight::Light => search(&self.light[model]),
+            Weight::Light | Weight::Large => search(&self.light[model]),
             Weight::Heavy => self.heavy_threads.install(|| search(&self.heavy[model])),
         }
     }

@@ -26,7 +26,7 @@ pub struct BatchOptions {
     /// waiting. Requests that arrive while all threads are busy always join.
     pub max_delay: Duration,
     /// Number of RoIs at which a batch does not wait for more; by default 512 on the CPU and 2,048
-    /// on a GPU. A larger request is a batch by itself. Smaller batches overlap better with the
+    /// on a GPU. A larger request is searched by itself. Smaller batches overlap better with the
     /// transport of messages.
     pub batch_rois: Option<usize>,
     /// Number of spacepoints at which a batch does not wait for more.
@@ -59,6 +59,11 @@ impl BatchOptions {
     pub(crate) fn batch_rois_on(&self, devices: &[Arc<Device>]) -> usize {
         let is_gpu = devices.iter().any(|device| device.is_gpu);
         self.batch_rois.unwrap_or(if is_gpu { GPU_BATCH_ROIS } else { CPU_BATCH_ROIS })
+    }
+
+    /// Returns whether a request is larger than a batch.
+    fn is_large(&self, request: &RequestRois) -> bool {
+        request.len() > self.batch_rois.unwrap_or(CPU_BATCH_ROIS) || request.spacepoints() > self.batch_spacepoints
     }
 }
 
@@ -98,12 +103,14 @@ pub(crate) struct Job {
     pub(crate) answer: oneshot::Sender<Outcome>,
 }
 
-/// Which requests a thread searches. Heavy ones have threads of their own, so that no other one
-/// waits for them.
+/// Which requests a thread searches. Some threads take no large ones and heavy ones have threads of
+/// their own, so that no other request waits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
     /// Batches of requests.
     Light,
+    /// Requests that are larger than a batch, one by one. Without any, batches.
+    Large,
     /// Requests with much work, one by one.
     Heavy,
 }
@@ -133,6 +140,8 @@ pub(crate) struct Scheduler {
 #[derive(Debug, Default)]
 struct Queues {
     models: Vec<ModelQueue>,
+    /// Requests that are larger than a batch, with their models.
+    large: FairQueue<(usize, Job)>,
     /// Heavy requests, with their models.
     heavy: FairQueue<(usize, Job)>,
     /// The model that is checked first: models take turns.
@@ -172,8 +181,14 @@ impl Scheduler {
         for device in &scheduler.devices {
             let light = in_flight(&scheduler.options, device);
             let heavy = heavy_in_flight(&scheduler.options, device, &host);
+            // A quarter of the threads, but not the only one.
+            let small_only = (light / 4).max(1).min(light - 1);
             for number in 0..light + heavy {
-                let weight = if number < light { Weight::Light } else { Weight::Heavy };
+                let weight = match number {
+                    _ if number >= light => Weight::Heavy,
+                    _ if number >= small_only => Weight::Large,
+                    _ => Weight::Light,
+                };
                 let statistics = Arc::clone(&scheduler.statistics);
                 let worker = Worker::new(number, weight, Arc::clone(device), Arc::clone(&host), statistics);
                 let queues = Arc::clone(&scheduler);
@@ -201,6 +216,13 @@ impl Scheduler {
         queues.requests += 1;
         queues.bytes += job.rois.bytes();
         self.statistics[model].pending.add(1);
+        if self.options.is_large(&job.rois) {
+            queues.large.push(job.client, job.rois.work(), (model, job));
+            drop(queues);
+            // Some of the threads do not take it.
+            self.wake.notify_all();
+            return;
+        }
         let queue = &mut queues.models[model];
         queue.rois += job.rois.len();
         queue.spacepoints += job.rois.spacepoints();
@@ -232,13 +254,16 @@ impl Scheduler {
         let mut queues = self.queues();
         loop {
             let now = Instant::now();
-            let next_due = match weight {
-                Weight::Light => queues.take_due(now, &self.options, &self.statistics, batch),
-                Weight::Heavy => queues.take_heavy(now, &self.statistics, batch),
-            };
+            if weight != Weight::Light {
+                queues.take_one(weight, now, &self.statistics, batch);
+            }
+            let mut next_due = None;
+            if weight != Weight::Heavy && batch.jobs.is_empty() {
+                next_due = queues.take_due(now, &self.options, &self.statistics, batch);
+            }
             if !batch.jobs.is_empty() {
                 // Other threads may find work left.
-                if weight == Weight::Light && queues.requests > 0 {
+                if weight != Weight::Heavy && queues.requests > 0 {
                     self.wake.notify_one();
                 }
                 return true;
@@ -275,9 +300,12 @@ impl Scheduler {
             }
             *queue = ModelQueue::default();
         }
-        while let Some((model, job)) = queues.heavy.pop_if(|_| true) {
-            self.statistics[model].pending.subtract(1);
-            refused.push(job);
+        let Queues { large, heavy, .. } = &mut *queues;
+        for queue in [large, heavy] {
+            while let Some((model, job)) = queue.pop_if(|_| true) {
+                self.statistics[model].pending.subtract(1);
+                refused.push(job);
+            }
         }
         (queues.requests, queues.bytes) = (0, 0);
         drop(queues);
@@ -355,9 +383,10 @@ impl Queues {
         }
     }
 
-    /// Takes a heavy request as a batch, if one waits that was not cancelled.
-    fn take_heavy(&mut self, now: Instant, statistics: &[Statistics], batch: &mut Batch) -> Option<Instant> {
-        while let Some((model, job)) = self.heavy.pop_if(|_| true) {
+    /// Takes a large or heavy request as a batch, if one waits that was not cancelled.
+    fn take_one(&mut self, weight: Weight, now: Instant, statistics: &[Statistics], batch: &mut Batch) {
+        let queue = if weight == Weight::Heavy { &mut self.heavy } else { &mut self.large };
+        while let Some((model, job)) = queue.pop_if(|_| true) {
             (batch.model, batch.begun) = (model, Some(now));
             self.requests -= 1;
             self.bytes -= job.rois.bytes();
@@ -367,7 +396,6 @@ impl Queues {
                 break;
             }
         }
-        None
     }
 
     /// Takes a batch from the queue of a model: at least one request, unless all were cancelled.
@@ -381,9 +409,7 @@ impl Queues {
         let (mut rois, mut spacepoints) = (0, 0);
         loop {
             let fits = |job: &Job| {
-                rois == 0
-                    || rois + job.rois.len() <= batch_rois
-                        && spacepoints + job.rois.spacepoints() <= options.batch_spacepoints
+                rois + job.rois.len() <= batch_rois && spacepoints + job.rois.spacepoints() <= options.batch_spacepoints
             };
             let Some(job) = queue.jobs.pop_if(fits) else { break };
             self.requests -= 1;

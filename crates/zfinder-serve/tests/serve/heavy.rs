@@ -65,6 +65,38 @@ fn heavy_requests_do_not_hold_others_up_and_end_with_their_clients() {
     assert!(begun.elapsed() < SOON, "searches end with their clients: {:?}", begun.elapsed());
 }
 
+/// Requests that are larger than a batch do not take all threads.
+#[test]
+fn requests_larger_than_a_batch_do_not_hold_others_up() {
+    let server = server(Duration::from_secs(30), 2);
+    let (runtime, sample) = (runtime(), Sample::new(3));
+    let wanted = sample.answers(Preset::Auto);
+    // 65,536 RoIs of three spacepoints.
+    let mut large = Sample { offsets: vec![0], ..Sample::default() };
+    for _ in 0..1 << 16 {
+        large.push(
+            [(50.5, 37.25), (88.5, 56.25), (122.5, 73.25)].into_iter().zip(0..).map(|((rho, z), layer)| Spacepoint {
+                rho,
+                phi: 0.1,
+                z,
+                layer,
+            }),
+        );
+    }
+    let large: Vec<_> = (0..2)
+        .map(|_| {
+            let (mut client, request) = (runtime.block_on(connect(&server)), large.request("zfinder-auto"));
+            runtime.spawn(async move { client.model_infer(request).await })
+        })
+        .collect();
+    wait_until("a large search", || metric(&server, &["nv_inference_pending_request_count"]) == 1);
+    let mut client = runtime.block_on(connect(&server));
+    let response = runtime.block_on(client.model_infer(sample.request("zfinder-auto"))).unwrap();
+    check_grpc("beside large requests", &response.into_inner(), &wanted);
+    assert!(large.iter().all(|request| !request.is_finished()), "the requests are large");
+    large.into_iter().for_each(|request| request.abort());
+}
+
 /// The deadline of a request, and the end of the time to drain, end its search.
 #[test]
 fn a_heavy_search_ends_at_its_deadline_and_at_the_end_of_the_server() {
