@@ -51,6 +51,15 @@ struct Hit {
     v22: real,
 }
 
+struct Propagated {
+    state: State,
+    reached: bool, // if false, the state is undefined
+}
+
+// Of a charge and a transverse momentum, the helix's radius [cm/GeV]: 100 / (0.299792458 * 3.8112),
+// turning right.
+const CURVATURE: real = -87.52206528079138;
+
 // Numbers of a state, a track and a hit, as they lie in memory.
 const STATE: u32 = 27u;
 const TRACK: u32 = 28u;

@@ -8,7 +8,7 @@ use kernel_host::{Checks, Engine, Gpu, Opened, Precision};
 use crate::batch::{Batch, Number};
 use crate::engine::gpu::trust::TRUSTED;
 use crate::engine::gpu::{GpuEngine, GpuSettings, IndexMap};
-use crate::engine::{Fitted, Mode, Task, cpu, reference};
+use crate::engine::{Fitted, Formulas, Mode, Task, cpu, reference};
 use crate::error::{Error, Result};
 
 /// Options of a [`Fitter`]; see [`Fitter::builder`].
@@ -44,6 +44,13 @@ impl FitterBuilder {
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
         self.task.mode = mode;
+        self
+    }
+
+    /// Sets the formulas of the propagation; [`Formulas::Exact`] by default.
+    #[must_use]
+    pub fn formulas(mut self, formulas: Formulas) -> Self {
+        self.task.formulas = formulas;
         self
     }
 
@@ -131,9 +138,9 @@ impl<T: Number> Fitter<T> {
         fitted.prepare(batch.layout(), self.task)?;
         match &self.runs {
             RunningEngine::Gpu(engine) => engine.fit(batch, fitted),
-            RunningEngine::Cpu => fit_on_cpu(batch, self.task.mode, fitted),
+            RunningEngine::Cpu => fit_on_cpu(batch, self.task, fitted),
             RunningEngine::Reference => {
-                reference::fit(batch, self.task.mode, fitted);
+                reference::fit(batch, self.task, fitted);
                 Ok(())
             }
         }
@@ -156,6 +163,12 @@ impl<T: Number> Fitter<T> {
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.task.mode
+    }
+
+    /// Returns the formulas of the propagation.
+    #[must_use]
+    pub fn formulas(&self) -> Formulas {
+        self.task.formulas
     }
 
     /// Describes the engine in words.
@@ -194,11 +207,11 @@ impl Fitter<f32> {
 }
 
 /// Fits on the CPU engine, which computes in f32 alone.
-fn fit_on_cpu<T: Number>(batch: &Batch<T>, mode: Mode, fitted: &mut Fitted<T>) -> Result<()> {
+fn fit_on_cpu<T: Number>(batch: &Batch<T>, task: Task, fitted: &mut Fitted<T>) -> Result<()> {
     let (batch, fitted): (&dyn Any, &mut dyn Any) = (batch, fitted);
     match (batch.downcast_ref(), fitted.downcast_mut()) {
         (Some(batch), Some(fitted)) => {
-            cpu::fit(batch, mode, fitted);
+            cpu::fit(batch, task, fitted);
             Ok(())
         }
         _ => Err(Error::NoF64OnCpu),

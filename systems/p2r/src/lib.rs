@@ -5,14 +5,12 @@
 //!
 //! # Theory
 //!
-//! The formulas come from the public mini-app p2r (Front. Big Data 7:1485344), which takes them
-//! from mkFit:
+//! 1. A helix is propagated to the cylinder or disk of a hit, in closed form.
+//! 2. The exact Jacobian transports the covariance of x, y, z, 1/pt, phi and theta.
+//! 3. The hit updates the state, on a cylinder across the mean direction and along the beam.
 //!
-//! 1. A helix in a field of 3.8 T is propagated to a hit's radius in five steps, with the
-//!    derivatives of its path.
-//! 2. The Jacobian transports the covariance of x, y, z, 1/pt, phi and theta. Its zeros are
-//!    exploited.
-//! 3. The hit updates the state across the mean direction and along the beam.
+//! [`Formulas::P2r`] propagates to cylinders with the formulas of the public mini-app p2r (Front.
+//! Big Data 7:1485344), which takes them from mkFit: in five steps, with an approximate Jacobian.
 //!
 //! [`Mode::Sequential`] continues from layer to layer: a track fit. [`Mode::SeedState`] begins each
 //! layer with the input track, as the mini-app does: the result is the result of the last layer.
@@ -25,12 +23,12 @@
 //! [`Quality`] has pulls and chi2. [`io`] reads tracks and hits from files.
 //!
 //! ```
-//! use p2r::{Engine, Fitter, Layout, Mode, Simulation, Statistics};
+//! use p2r::{Engine, Fitter, Layout, Simulation, Statistics};
 //!
 //! # fn main() -> Result<(), p2r::Error> {
 //! let layout = Layout { events: 1, tracks: 64, layers: 20, bsize: 32 };
 //! let batch = Simulation { layout, ..Simulation::default() }.simulate::<f32>()?;
-//! let fitter = Fitter::builder().engine(Engine::Cpu).mode(Mode::Sequential).build::<f32>()?;
+//! let fitter = Fitter::builder().engine(Engine::Cpu).build::<f32>()?;
 //! let fitted = fitter.fit(&batch)?;
 //! assert!(fitted.status(0, 7).is_ok());
 //! let statistics = Statistics::of(&batch, &fitted, 64);
@@ -47,7 +45,6 @@
 //! - `batch`: [`Batch`], tracks and hits in memory; `simulate`: [`Simulation`].
 //! - `engine`: the stages, for the CPU, the GPU and the reference; `fitter`: [`Fitter`].
 //! - `status`, `quality`, `statistics`: faults, pulls and chi2, and the statistics of the mini-app.
-//! - `untrusted`: [`Untrusted`], tracks for which the mini-app's Jacobian is too approximate.
 //! - [`io`], `error`: files and failures.
 
 mod batch;
@@ -59,12 +56,11 @@ mod quality;
 mod simulate;
 mod statistics;
 mod status;
-mod untrusted;
 
 pub use batch::{Batch, COVARIANCES, HIT, Hit, Layout, MAX_LAYERS, Number, PARAMETERS, STATE, TRACK, Track};
 pub use engine::gpu::IndexMap;
 pub use engine::reference::FIELD;
-pub use engine::{Fitted, Mode};
+pub use engine::{Fitted, Formulas, Mode};
 pub use error::{Error, Result};
 pub use fitter::{Fitter, FitterBuilder};
 pub use kernel_host::{AdapterChoice, Engine, Gpu, Precision};
@@ -72,4 +68,3 @@ pub use quality::{PULL_NAMES, PULLS, Quality, degrees_of_freedom, pulls};
 pub use simulate::{Simulation, Spread, seed_track};
 pub use statistics::{Deviation, Statistics};
 pub use status::Status;
-pub use untrusted::Untrusted;

@@ -8,8 +8,8 @@ mod forward;
 use kernel_host::AdapterSummary;
 use kernel_host::testing::{on_adapters, shared_device};
 use p2r::{
-    AdapterChoice, Batch, Engine, Error, Fitted, Fitter, FitterBuilder, IndexMap, Layout, Mode, STATE, Simulation,
-    Spread, Status,
+    AdapterChoice, Batch, Engine, Error, Fitted, Fitter, FitterBuilder, Formulas, IndexMap, Layout, Mode, STATE,
+    Simulation, Spread, Status,
 };
 
 const VARIANCES: [usize; 6] = [6, 8, 11, 15, 20, 26];
@@ -32,10 +32,17 @@ fn disks(seed: u64, layout: Layout) -> Batch<f32> {
     batch
 }
 
-fn reference(batch: &Batch<f32>, mode: Mode) -> Fitted<f64> {
+/// The formulas and modes of fits.
+fn kinds() -> impl Iterator<Item = (Formulas, Mode)> {
+    let modes = |formulas: Formulas| [Mode::Sequential, Mode::SeedState].map(|mode| (formulas, mode));
+    [Formulas::Exact, Formulas::P2r].into_iter().flat_map(modes)
+}
+
+fn reference(batch: &Batch<f32>, (formulas, mode): (Formulas, Mode)) -> Fitted<f64> {
     let Layout { bsize, layers, .. } = batch.layout();
     let wide: Batch<f64> = batch.relaid(bsize, layers).expect("the same");
-    Fitter::builder().engine(Engine::Reference).mode(mode).build().expect("the reference").fit(&wide).expect("fitted")
+    let builder = Fitter::builder().engine(Engine::Reference).formulas(formulas).mode(mode);
+    builder.build().expect("the reference").fit(&wide).expect("fitted")
 }
 
 fn on(adapter: &AdapterSummary) -> FitterBuilder {
@@ -70,9 +77,11 @@ struct Rounding {
     of_numbers: f64,
 }
 
-/// In f32. Where rounding decides on which side of the bound of small steps a step falls, the
-/// derivatives of the path differ and the state moves, by less than this.
-const SINGLE: Rounding = Rounding { of_error: 0.25, of_errors: 0.05, of_numbers: 256.0 * f32::EPSILON as f64 };
+/// In f32.
+const SINGLE: Rounding = Rounding { of_error: 0.02, of_errors: 0.01, of_numbers: 256.0 * f32::EPSILON as f64 };
+/// With the published formulas. Where rounding decides on which side of the bound of small steps a
+/// step falls, the derivatives of the path differ and the state moves, by less than this.
+const SINGLE_P2R: Rounding = Rounding { of_error: 0.25, of_errors: 0.05, ..SINGLE };
 const DOUBLE: Rounding = Rounding { of_error: 1e-9, of_errors: 1e-9, of_numbers: 32.0 * f64::EPSILON };
 /// A hit on a disk measures both components of an error that is up to 2,500 times as large. So the
 /// covariance of its residual has a condition of 7e6, and its inverse loses 7 of 16 digits.
@@ -115,7 +124,7 @@ struct References {
     without: [Fitted<f64>; 2],
 }
 
-fn references(batch: &Batch<f32>, mode: Mode) -> References {
+fn references(batch: &Batch<f32>, kind: (Formulas, Mode)) -> References {
     let layout = batch.layout();
     let without = [true, false].map(|keeps_disks| {
         let mut vague = batch.clone();
@@ -127,29 +136,30 @@ fn references(batch: &Batch<f32>, mode: Mode) -> References {
                 vague.set_hit(event, track, layer, &hit);
             }
         }
-        reference(&vague, mode)
+        reference(&vague, kind)
     });
-    References { wanted: reference(batch, mode), without }
+    References { wanted: reference(batch, kind), without }
 }
 
 #[test]
 fn engines_agree_with_the_reference() {
     let mut rng = fastrand::Rng::with_seed(8);
     for (name, builder) in engines() {
-        for mode in [Mode::Sequential, Mode::SeedState] {
-            let fitter = builder.clone().mode(mode).build::<f32>().expect("a fitter");
+        for (formulas, mode) in kinds() {
+            let rounding = if formulas == Formulas::Exact { SINGLE } else { SINGLE_P2R };
+            let fitter = builder.clone().formulas(formulas).mode(mode).build::<f32>().expect("a fitter");
             for (bsize, has_disks) in [(1, false), (7, false), (32, true)] {
                 let layout = Layout { events: 3, tracks: rng.usize(30..90), layers: rng.usize(1..=22), bsize };
                 let seed = rng.u64(..);
                 let batch = if has_disks { disks(seed, layout) } else { helices(seed, layout) };
-                let references = references(&batch, mode);
+                let references = references(&batch, (formulas, mode));
                 let wanted = &references.wanted;
                 let found = fitter.fit(&batch).expect("fitted");
                 for (event, track) in tracks(layout) {
-                    let place = format!("{name}, {mode:?}, {layout:?}, track {event}, {track}");
+                    let place = format!("{name}, {formulas:?}, {mode:?}, {layout:?}, track {event}, {track}");
                     assert_eq!(found.status(event, track), wanted.status(event, track), "{place}");
                     assert_eq!(found.status(event, track), Status::default(), "{place}");
-                    hold(&place, &found.state(event, track), &references, (event, track), SINGLE);
+                    hold(&place, &found.state(event, track), &references, (event, track), rounding);
                     if mode == Mode::SeedState {
                         let (a, b) = (found.layer_sum(event, track), wanted.layer_sum(event, track));
                         let (a, b) = (a.expect("a sum"), b.expect("a sum"));
@@ -165,8 +175,8 @@ fn engines_agree_with_the_reference() {
 #[test]
 fn adapters_in_f64_are_the_reference() {
     for (name, builder) in engines().into_iter().skip(1) {
-        for mode in [Mode::Sequential, Mode::SeedState] {
-            let fitter = match builder.clone().mode(mode).build::<f64>() {
+        for (formulas, mode) in kinds() {
+            let fitter = match builder.clone().formulas(formulas).mode(mode).build::<f64>() {
                 Err(Error::NoF64 { adapter }) => {
                     #[expect(clippy::print_stderr, reason = "a skip is said aloud")]
                     let () = eprintln!("SKIPPED in f64: {adapter} has none");
@@ -176,10 +186,10 @@ fn adapters_in_f64_are_the_reference() {
             };
             let layout = Layout { events: 2, tracks: 60, layers: 14, bsize: 7 };
             for (batch, rounding) in [(helices(21, layout), DOUBLE), (disks(21, layout), DOUBLE_ON_DISKS)] {
-                let references = references(&batch, mode);
+                let references = references(&batch, (formulas, mode));
                 let found = fitter.fit(&batch.relaid::<f64>(7, 14).expect("the same")).expect("fitted");
                 for (event, track) in tracks(layout) {
-                    let place = format!("{name}, {mode:?}, track {event}, {track}");
+                    let place = format!("{name}, {formulas:?}, {mode:?}, track {event}, {track}");
                     hold(&place, &found.state(event, track), &references, (event, track), rounding);
                 }
             }
@@ -279,19 +289,20 @@ fn hostile() -> (Batch<f32>, Vec<Status>) {
 #[test]
 fn bad_input_is_told_of_each_track() {
     let (batch, wanted) = hostile();
-    for mode in [Mode::Sequential, Mode::SeedState] {
-        let seen = reference(&batch, mode);
+    for (formulas, mode) in kinds() {
+        let seen = reference(&batch, (formulas, mode));
         for (i, &status) in wanted.iter().enumerate() {
-            assert_eq!(seen.status(0, i), status, "the reference, {mode:?}, track {i}");
+            assert_eq!(seen.status(0, i), status, "the reference, {formulas:?}, {mode:?}, track {i}");
         }
         for (name, builder) in engines() {
             for checked in [false, true] {
-                let fitter = builder.clone().mode(mode).checked(checked).build::<f32>().expect("a fitter");
+                let fitter =
+                    builder.clone().formulas(formulas).mode(mode).checked(checked).build::<f32>().expect("a fitter");
                 let found = fitter.fit(&batch).expect("fitted");
                 let updates = |i: usize| found.updates(0, i);
-                assert_eq!([0, 1, 4, 12, 13, 14].map(updates), [3, 0, 2, 0, 2, 2], "{name}, {mode:?}");
+                assert_eq!([0, 1, 4, 12, 13, 14].map(updates), [3, 0, 2, 0, 2, 2], "{name}, {formulas:?}, {mode:?}");
                 for i in 0..wanted.len() {
-                    assert_eq!(found.status(0, i), seen.status(0, i), "{name}, {mode:?}, track {i}");
+                    assert_eq!(found.status(0, i), seen.status(0, i), "{name}, {formulas:?}, {mode:?}, track {i}");
                     let came = batch.track(0, i);
                     let state = found.state(0, i);
                     if [Status::BAD_TRACK, Status::NOT_FINITE].contains(&found.status(0, i)) {
@@ -332,8 +343,9 @@ fn nothing_is_no_number_in_silence() {
     }
     let mut flagged = 0;
     for (name, builder) in engines() {
-        for mode in [Mode::Sequential, Mode::SeedState] {
-            let fitted = builder.clone().mode(mode).build::<f32>().expect("a fitter").fit(&batch).expect("fitted");
+        for (formulas, mode) in kinds() {
+            let builder = builder.clone().formulas(formulas).mode(mode);
+            let fitted = builder.build::<f32>().expect("a fitter").fit(&batch).expect("fitted");
             for (event, i) in tracks(layout) {
                 let status = fitted.status(event, i);
                 let sound = fitted.state(event, i).iter().all(|number| number.is_finite());

@@ -51,6 +51,11 @@ fn run_prints_statistics_and_writes_tracks() {
 
 /// Writes three tracks of which the second has no hits and the third has fewer than the first.
 fn write_sample(file: &Path) {
+    write_sample_with(file, "track_id");
+}
+
+/// Writes the sample with this name of its numbers.
+fn write_sample_with(file: &Path, ids: &str) {
     let simulation = p2r::Simulation {
         layout: p2r::Layout { events: 1, tracks: 3, layers: 20, bsize: 1 },
         spread: p2r::Spread::Helices,
@@ -71,7 +76,7 @@ fn write_sample(file: &Path) {
     out.array("hit_pos", &[28, 3], all.iter().flat_map(|hit| hit.pos)).expect("written");
     out.array("hit_cov", &[28, 6], all.iter().flat_map(|hit| hit.cov)).expect("written");
     out.column("hit_offsets", [0_i64, 20, 20, 28]).expect("written");
-    out.column("track_id", [7_i64, 8, 9]).expect("written");
+    out.column(ids, [7_i64, 8, 9]).expect("written");
     out.array("truth", &[3, 6], truth.into_iter().flatten()).expect("written");
     out.finish().expect("written");
 }
@@ -113,6 +118,39 @@ fn tracks_come_from_files() {
     // The input stays as it is.
     let failed = run(&["run", &file, "--engine", "cpu", "-o", &file]);
     assert_eq!(failed.status.code(), Some(2), "{}", text(&failed.stderr));
+}
+
+#[test]
+fn arrays_of_event_numbers_are_read_or_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, table) = (path(folder.path(), "tracks.npz"), path(folder.path(), "fitted.csv"));
+    for name in ["event_id", "eventNumber", "event", "entry"] {
+        write_sample_with(Path::new(&file), name);
+        let done = run(&["run", &file, "--engine", "cpu", "-o", &table]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        let written = std::fs::read_to_string(&table).expect("a table");
+        let events: Vec<&str> = written.lines().filter_map(|line| line.split(',').next()).collect();
+        assert_eq!(events, ["event_id", "7", "8", "9"], "{name}");
+    }
+    write_sample_with(Path::new(&file), "evnt_id");
+    let done = run(&["run", &file, "--engine", "cpu"]);
+    let said = text(&done.stderr).replace("\n  │ ", " ");
+    assert!(done.status.code() == Some(1) && said.contains("column `evnt_id` looks like `event_id`"), "{said}");
+}
+
+/// Copies of the mini-app's track have the published formulas, and other tracks the exact ones.
+#[test]
+fn formulas_are_chosen_by_the_input() {
+    let quality = |more: &[&str]| {
+        let arguments = [&["run", "--engine", "cpu", "--json", "--mode", "seed-state"], &SMALL[..], more].concat();
+        let json: serde_json::Value = serde_json::from_slice(&run(&arguments).stdout).expect("JSON");
+        json["quality"].to_string()
+    };
+    for (spread, default, other) in [("seed", "p2r", "exact"), ("helices", "exact", "p2r")] {
+        let found = quality(&["--spread", spread]);
+        assert_eq!(quality(&["--spread", spread, "--formulas", default]), found, "{spread}");
+        assert_ne!(quality(&["--spread", spread, "--formulas", other]), found, "{spread}");
+    }
 }
 
 /// Copies a sample with these charges, and with whole numbers of other types.

@@ -4,8 +4,8 @@
 use kernel_host::AdapterSummary;
 use kernel_host::testing::{on_adapters, shared_device};
 use p2r::{
-    AdapterChoice, Batch, Engine, Error, Fitter, FitterBuilder, IndexMap, Layout, Mode, PARAMETERS, STATE, Simulation,
-    Statistics,
+    AdapterChoice, Batch, Engine, Error, Fitter, FitterBuilder, Formulas, IndexMap, Layout, Mode, PARAMETERS, STATE,
+    Simulation, Statistics,
 };
 
 /// Places of variances in a state.
@@ -78,8 +78,8 @@ fn hold(known: &Known, state: &[f64; STATE], relative: [f64; 2], place: &str) {
 #[test]
 fn reference_is_the_independent_program() {
     for known in known() {
-        let fitter =
-            Fitter::builder().engine(Engine::Reference).mode(known.mode).build::<f64>().expect("the reference");
+        let builder = Fitter::builder().engine(Engine::Reference).formulas(Formulas::P2r);
+        let fitter = builder.mode(known.mode).build::<f64>().expect("the reference");
         let fitted = fitter.fit(&seed(known.layers, 1, 1)).expect("fitted");
         // Variances are known to seven digits.
         hold(&known, &fitted.state(1, 0), [1e-8, 3e-7], "reference");
@@ -109,11 +109,11 @@ fn f32_everywhere(builder: &FitterBuilder, bsizes: &[usize], place: &str) {
 
 #[test]
 fn cpu_finds_the_same_in_f32() {
-    f32_everywhere(&Fitter::builder().engine(Engine::Cpu), &[1, 8, 16, 32, 40, 128], "CPU");
+    f32_everywhere(&Fitter::builder().engine(Engine::Cpu).formulas(Formulas::P2r), &[1, 8, 16, 32, 40, 128], "CPU");
 }
 
 fn on(adapter: &AdapterSummary) -> FitterBuilder {
-    Fitter::builder().engine(Engine::Gpu(AdapterChoice::Open(shared_device(adapter))))
+    Fitter::builder().engine(Engine::Gpu(AdapterChoice::Open(shared_device(adapter)))).formulas(Formulas::P2r)
 }
 
 #[test]
@@ -149,8 +149,8 @@ fn adapters_find_the_same_in_f64() {
 fn statistics_are_the_public_programs() {
     let layout = Layout { events: 20, tracks: 8192, layers: 20, bsize: 32 };
     let batch = Simulation { layout, ..Simulation::default() }.simulate::<f32>().expect("a batch");
-    let fitter = Fitter::builder().engine(Engine::Cpu).mode(Mode::SeedState).build::<f32>().expect("the CPU");
-    let fitted = fitter.fit(&batch).expect("fitted");
+    let builder = Fitter::builder().engine(Engine::Cpu).mode(Mode::SeedState).formulas(Formulas::P2r);
+    let fitted = builder.build::<f32>().expect("the CPU").fit(&batch).expect("fitted");
     let statistics = Statistics::of(&batch, &fitted, 163_840);
     let mut sums = [0.0_f32; 6];
     for (event, track) in (0..20).flat_map(|event| (0..8192).map(move |track| (event, track))) {

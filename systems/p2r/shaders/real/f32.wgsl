@@ -33,3 +33,15 @@ fn sine_cosine(x: real) -> vec2<real> {
     let both = select(vec2<real>(sine, cosine), vec2<real>(cosine, sine), (quarter & 1) == 1);
     return vec2<real>(select(both.x, -both.x, quarter > 1), select(both.y, -both.y, (quarter == 1) | (quarter == 2)));
 }
+
+// atan(x) / x. The angle is halved twice; four terms of the series then suffice. CPU twin:
+// `arctangent_ratio`.
+fn arctangent_ratio(x: real) -> real {
+    let first = 1.0 + sqrt(1.0 + x * x);
+    let half = x / first;
+    let second = 1.0 + sqrt(1.0 + half * half);
+    let quarter = half / second;
+    let q = quarter * quarter;
+    let series = 1.0 + q * (-0.333329491539 + q * (0.199777106478 + q * (-0.138776856032 + q * 0.0805374449538)));
+    return 4.0 / (first * second) * series;
+}

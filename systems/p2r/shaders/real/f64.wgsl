@@ -45,3 +45,20 @@ fn sine_cosine(x: real) -> vec2<real> {
     let both = select(vec2<real>(sine, cosine), vec2<real>(cosine, sine), (quarter & 1) == 1);
     return vec2<real>(select(both.x, -both.x, quarter > 1), select(both.y, -both.y, (quarter == 1) | (quarter == 2)));
 }
+
+// atan(x) / x to some 16 digits. The angle is halved three times; the series then has 13 terms.
+fn arctangent_ratio(x: real) -> real {
+    var part = x;
+    var divisor = 1.0lf;
+    for (var halving = 0u; halving < 3u; halving++) {
+        let more = 1.0lf + sqrt(1.0lf + part * part);
+        part /= more;
+        divisor *= more;
+    }
+    let q = part * part;
+    var series = 0.0lf;
+    for (var term = 13u; term > 0u; term--) {
+        series = 1.0lf / f64(2u * term - 1u) - q * series;
+    }
+    return 8.0lf / divisor * series;
+}

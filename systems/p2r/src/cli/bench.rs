@@ -94,7 +94,7 @@ impl Printer {
 
 impl Bench {
     pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
-        let first = self.engine.builder().build::<f32>()?;
+        let first = self.engine.builder(self.input.spread()).build::<f32>()?;
         let bus = first.gpu().map(bus_bandwidth).transpose().map_err(p2r::Error::from)?;
         let (rows, header) = Rows::new(COLUMNS, 1);
         let mut printer = Printer { rows, json: self.json, measured: Vec::new() };
@@ -145,7 +145,7 @@ impl Bench {
         printer: &mut Printer,
     ) -> Result<(), Failure> {
         for mode in [ModeName::Sequential, ModeName::SeedState] {
-            let fitter = self.engine.builder().mode(mode.into()).build::<f32>()?;
+            let fitter = self.engine.builder(self.input.spread()).mode(mode.into()).build::<f32>()?;
             for layers in [1, self.input.layers()] {
                 let batch: Batch<f32> = all.relaid(32, layers)?;
                 check(&fitter, &batch)?;
@@ -196,7 +196,8 @@ impl Bench {
             }
             for &map in &self.map {
                 for &shape in &self.workgroup_size {
-                    let builder = self.engine.builder().map(map.into()).workgroup_size(shape.threads());
+                    let builder =
+                        self.engine.builder(self.input.spread()).map(map.into()).workgroup_size(shape.threads());
                     let fitter = builder.rows(shape.rows).build::<f32>()?;
                     messages.detail(format_args!("{map:?}, {shape}, groups of {bsize}"));
                     check(&fitter, &batch)?;

@@ -9,7 +9,8 @@ const CHECKED: usize = 64;
 /// Compares the first tracks of a batch and the last one with the reference engine.
 pub(super) fn check(fitter: &Fitter<f32>, batch: &Batch<f32>) -> Result<(), Failure> {
     let layout = batch.layout();
-    let reference = Fitter::builder().engine(Engine::Reference).mode(fitter.mode()).build::<f64>()?;
+    let reference =
+        Fitter::builder().engine(Engine::Reference).mode(fitter.mode()).formulas(fitter.formulas()).build::<f64>()?;
     let mut few = Batch::<f64>::new(p2r::Layout { events: 1, tracks: layout.tracks.min(CHECKED), ..layout })?;
     let at = |i: usize| if i == 0 { (layout.events - 1, layout.tracks - 1) } else { (0, i) };
     for i in 0..few.layout().tracks {

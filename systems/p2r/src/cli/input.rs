@@ -73,6 +73,10 @@ impl InputOptions {
         self.input.iter().cloned().chain(in_folder).collect()
     }
 
+    pub(super) fn spread(&self) -> SpreadName {
+        self.spread
+    }
+
     pub(super) fn read<T: Number>(&self, messages: MessageOptions) -> Result<Input<T>, Failure> {
         let start = Instant::now();
         let Some(path) = &self.input else {

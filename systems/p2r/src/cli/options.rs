@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use command_host::{Engines, median};
-use p2r::{Batch, Fitter, FitterBuilder, IndexMap, Layout, MAX_LAYERS, Mode, Number, Simulation, Spread};
+use p2r::{Batch, Fitter, FitterBuilder, Formulas, IndexMap, Layout, MAX_LAYERS, Mode, Number, Simulation, Spread};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ModeName {
@@ -63,8 +63,28 @@ impl From<SpreadName> for Spread {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum FormulasName {
+    /// The helix in closed form, with its exact Jacobian
+    Exact,
+    /// The published formulas of the mini-app, whose Jacobian is approximate on cylinders
+    P2r,
+}
+
+impl From<FormulasName> for Formulas {
+    fn from(name: FormulasName) -> Self {
+        match name {
+            FormulasName::Exact => Self::Exact,
+            FormulasName::P2r => Self::P2r,
+        }
+    }
+}
+
 #[derive(Args)]
 pub(super) struct EngineOptions {
+    /// Formulas of the propagation to cylinders [default: exact; p2r with --spread seed]
+    #[arg(long, value_enum, value_name = "FORMULAS")]
+    formulas: Option<FormulasName>,
     #[command(flatten)]
     asked: command_host::EngineOptions<Self>,
 }
@@ -76,8 +96,11 @@ impl Engines for EngineOptions {
 }
 
 impl EngineOptions {
-    pub(super) fn builder(&self) -> FitterBuilder {
-        Fitter::builder().engine(self.asked.engine())
+    /// Returns a builder for the fits of such tracks.
+    pub(super) fn builder(&self, spread: SpreadName) -> FitterBuilder {
+        let default = if spread == SpreadName::Seed { FormulasName::P2r } else { FormulasName::Exact };
+        let formulas = self.formulas.unwrap_or(default);
+        Fitter::builder().engine(self.asked.engine()).formulas(formulas.into())
     }
 }
 
@@ -188,6 +211,10 @@ impl BenchInput {
 
     pub(super) fn layers(&self) -> usize {
         self.simulation.layers()
+    }
+
+    pub(super) fn spread(&self) -> SpreadName {
+        self.spread
     }
 }
 

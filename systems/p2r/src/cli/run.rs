@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use clap::Args;
 use command_host::{
-    Failure, MessageOptions, check_distinct, note, precision_parser, rate, scientific, table, write_file, write_json,
+    Failure, MessageOptions, check_distinct, precision_parser, rate, scientific, table, write_file, write_json,
 };
-use p2r::{Deviation, Fitted, Number, PULL_NAMES, Precision, Quality, Statistics, Untrusted};
+use p2r::{Deviation, Fitted, Number, PULL_NAMES, Precision, Quality, Statistics};
 use serde::Serialize;
 
 use super::input::{Input, InputOptions};
@@ -74,7 +74,6 @@ struct Report<'a> {
     #[serde(flatten)]
     statistics: &'a Statistics,
     quality: &'a Quality,
-    untrusted: Untrusted,
 }
 
 impl Run {
@@ -88,7 +87,7 @@ impl Run {
     fn run_in<T: Number>(&self, messages: MessageOptions) -> Result<(), Failure> {
         check_distinct(self.input.files().iter().map(PathBuf::as_path), self.output.as_deref())?;
         let format = self.output.as_deref().map(Format::of).transpose()?;
-        let builder = self.engine.builder().mode(self.mode.into()).map(self.map.into()).chi2(true);
+        let builder = self.engine.builder(self.input.spread()).mode(self.mode.into()).map(self.map.into()).chi2(true);
         let shape = self.workgroup_size;
         let fitter = builder.workgroup_size(shape.threads()).rows(shape.rows).build::<T>()?;
         let input: Input<T> = self.input.read(messages)?;
@@ -103,11 +102,9 @@ impl Run {
         let tracks = labels.track_ids.len();
         let statistics = Statistics::of(&input.batch, &fitted, tracks);
         let quality = Quality::of(&fitted, fitter.mode(), tracks, labels.truth.as_deref());
-        let untrusted = Untrusted::of(&input.batch, &fitted, fitter.mode(), tracks);
-        untrusted.warning().iter().for_each(|warning| note(&format!("warning: {warning}")));
         let mut out = io::stdout().lock();
         if self.json {
-            return Ok(write_json(&mut out, &Report { statistics: &statistics, quality: &quality, untrusted })?);
+            return Ok(write_json(&mut out, &Report { statistics: &statistics, quality: &quality })?);
         }
         writeln!(out, "{}", fitter.description())?;
         writeln!(

@@ -64,13 +64,13 @@ struct Setup {
 impl Scan {
     pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
         let picture = self.picture.open_optional(self.plot.as_deref(), "p2r")?;
-        let first = self.engine.builder().build::<f32>()?;
+        let first = self.engine.builder(self.input.spread()).build::<f32>()?;
         let description = first.description();
         let setups = if first.gpu().is_some() { self.setups() } else { Vec::new() };
         let mut lines: Vec<(String, Vec<(f64, f64)>)> =
             setups.iter().map(|setup| (self.name(*setup), Vec::new())).collect();
         let build = |Setup { map, shape }: &Setup| {
-            let builder = self.engine.builder().map((*map).into());
+            let builder = self.engine.builder(self.input.spread()).map((*map).into());
             builder.workgroup_size(shape.threads()).rows(shape.rows).build::<f32>()
         };
         let mut fitters = setups.iter().map(build).collect::<Result<Vec<_>, _>>()?;

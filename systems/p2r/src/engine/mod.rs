@@ -19,10 +19,22 @@ pub enum Mode {
     SeedState,
 }
 
+/// The formulas of the propagation to a cylinder. A disk has the closed form in both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Formulas {
+    /// The helix in closed form, with its exact Jacobian.
+    #[default]
+    Exact,
+    /// The published formulas of the mini-app p2r. Their Jacobian holds where a track crosses a
+    /// cylinder at right angles. chi2 and errors of tracks that bend more are wrong.
+    P2r,
+}
+
 /// Mode of a fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Task {
     pub(crate) mode: Mode,
+    pub(crate) formulas: Formulas,
     /// Whether chi2 is returned.
     pub(crate) chi2: bool,
 }

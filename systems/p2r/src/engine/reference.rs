@@ -1,13 +1,14 @@
 //! The reference engine: serial, in f64, written from the formulas. All other engines are checked
 //! against it.
 //!
-//! The formulas are those of the public mini-app p2r (Front. Big Data 7:1485344), which took them
-//! from mkFit: propagation of a helix to a radius with its Jacobian, and a Kalman update with a
-//! hit. For hits on disks the helix is propagated to a plane across the beam, in closed form.
-//! Shaders: propagate.wgsl, update.wgsl, surfaces/any.wgsl.
+//! A helix is propagated to a hit's cylinder or disk in closed form, with its exact Jacobian. A
+//! Kalman filter updates the state with the hit. With [`Formulas::P2r`] the propagation to
+//! cylinders has the formulas of the public mini-app p2r (Front. Big Data 7:1485344), which took
+//! them from mkFit. Shaders: propagate/exact.wgsl, propagate/p2r.wgsl, update.wgsl,
+//! surfaces/any.wgsl.
 
 use crate::batch::{Batch, Hit, Number, PARAMETERS, STATE, Track};
-use crate::engine::{Fitted, Mode};
+use crate::engine::{Fitted, Formulas, Mode, Task};
 use crate::status::{Status, UPDATE};
 
 /// The magnetic field \[T\] in which a track of unit charge has the charge 1.
@@ -28,12 +29,12 @@ pub(crate) const MOST_TURN: f64 = std::f64::consts::PI;
 
 type Matrix = [[f64; PARAMETERS]; PARAMETERS];
 
-pub(crate) fn fit<T: Number>(batch: &Batch<T>, mode: Mode, fitted: &mut Fitted<T>) {
+pub(crate) fn fit<T: Number>(batch: &Batch<T>, task: Task, fitted: &mut Fitted<T>) {
     let layout = batch.layout();
     for event in 0..layout.events {
         for i in 0..layout.tracks {
             let hits: Vec<Hit> = (0..layout.layers).map(|layer| batch.hit(event, i, layer)).collect();
-            let done = fit_track(&batch.track(event, i), &hits, mode);
+            let done = fit_track(&batch.track(event, i), &hits, task);
             let slot = layout.slot(event, i);
             for (n, &number) in done.state.iter().enumerate() {
                 fitted.states[layout.at(slot, n, STATE)] = T::from_f64(number);
@@ -83,7 +84,7 @@ impl State {
     }
 }
 
-pub(crate) fn fit_track(track: &Track, hits: &[Hit], mode: Mode) -> Done {
+pub(crate) fn fit_track(track: &Track, hits: &[Hit], Task { mode, formulas, .. }: Task) -> Done {
     let seed = State::of(track);
     let came = seed.words();
     let mut done = Done { state: came, status: Status::default(), layer_sum: 0.0, chi2: 0.0, updates: 0 };
@@ -100,9 +101,10 @@ pub(crate) fn fit_track(track: &Track, hits: &[Hit], mode: Mode) -> Done {
             done.status.add(Status::BAD_HIT);
             continue;
         }
-        let reached = match hit.is_on_disk() {
-            true => propagate_to_plane(from, track.charge, hit.pos[2]),
-            false => propagate(from, track.charge, radius),
+        let reached = match (hit.is_on_disk(), formulas) {
+            (true, _) => propagate(from, track.charge, Surface::Plane(hit.pos[2])),
+            (false, Formulas::Exact) => propagate(from, track.charge, Surface::Cylinder(radius)),
+            (false, Formulas::P2r) => propagate_p2r(from, track.charge, radius),
         };
         let Some(mut at) = reached else {
             done.status.add(Status::UNREACHABLE);
@@ -146,8 +148,8 @@ fn small(a: f64) -> (f64, f64) {
     (a - 0.166_666_67 * a * square, 1.0 - 0.5 * square + 0.041_666_67 * square * square)
 }
 
-/// To a radius \[cm\]; None if it is not reached.
-fn propagate(from: &State, charge: f64, radius: f64) -> Option<State> {
+/// With the formulas of the mini-app to a radius \[cm\]; None if it is not reached.
+fn propagate_p2r(from: &State, charge: f64, radius: f64) -> Option<State> {
     let [x, y, z, ipt, phi, theta] = from.par;
     let k = charge * CURVATURE;
     let pt = 1.0 / ipt;
@@ -210,31 +212,84 @@ fn propagate(from: &State, charge: f64, radius: f64) -> Option<State> {
     Some(State { par: [xx, yy, z + k * a * pt * cot, ipt, phi + a, theta], cov: turned })
 }
 
-/// To a plane of constant z \[cm\]; None if the track turns too much on its way.
-fn propagate_to_plane(from: &State, charge: f64, plane: f64) -> Option<State> {
-    let [x, y, z, ipt, phi, theta] = from.par;
-    let k = charge * CURVATURE;
-    let radius = k / ipt;
-    // The angle is path / radius, and the path across the beam is along * tan(theta).
-    let along = plane - z;
-    let a = along * theta.tan() / radius;
-    if a.is_nan() || a.abs() >= MOST_TURN {
-        return None;
+/// A surface that a helix crosses.
+#[derive(Clone, Copy, Debug)]
+enum Surface {
+    /// A cylinder around the beam: its radius \[cm\].
+    Cylinder(f64),
+    /// A plane across the beam: its z \[cm\].
+    Plane(f64),
+}
+
+impl Surface {
+    /// Returns the way along the helix to the surface, across the beam \[cm\], at the nearest
+    /// crossing within half a turn. `bend` is the curvature: the turn of the direction per way.
+    fn path(self, [x, y, z, _, phi, theta]: [f64; PARAMETERS], bend: f64) -> Option<f64> {
+        match self {
+            Self::Plane(plane) => {
+                let path = (plane - z) * theta.tan();
+                ((path * bend).abs() < MOST_TURN).then_some(path)
+            }
+            Self::Cylinder(radius) => {
+                // Components of the position along and across the direction, here and there.
+                let growth = radius * radius - x * x - y * y;
+                let along = x * phi.cos() + y * phi.sin();
+                let across = x * phi.sin() - y * phi.cos() + bend * growth / 2.0;
+                let there = ((radius - across) * (radius + across)).sqrt();
+                // A track near the beam goes forward.
+                let is_near = 2.0 * x.hypot(y) < radius;
+                let there = if along >= 0.0 || is_near { there } else { -there };
+                let straight = growth / (along + there);
+                let angle = 2.0 * (bend * straight / 2.0).atan();
+                let is_reached = there * (along + there) > 0.0;
+                is_reached.then_some(if angle == 0.0 { straight } else { angle / bend })
+            }
+        }
     }
-    let da = [0.0, 0.0, -theta.tan() / radius, a / ipt, 0.0, along / (radius * theta.cos().powi(2))];
-    let moved = [radius * ((phi + a).sin() - phi.sin()), -radius * ((phi + a).cos() - phi.cos())];
-    let direction = [(phi + a).cos(), (phi + a).sin()];
-    let mut j: Matrix = std::array::from_fn(|i| std::array::from_fn(|n| f64::from(u8::from(i == n))));
-    for i in 0..2 {
-        (0..PARAMETERS).for_each(|n| j[i][n] += radius * direction[i] * da[n]);
-        j[i][3] -= moved[i] / ipt;
+
+    /// Returns the derivatives of the surface's equation with respect to the state.
+    fn normal(self, [x, y, ..]: [f64; PARAMETERS]) -> [f64; PARAMETERS] {
+        match self {
+            Self::Cylinder(_) => [x, y, 0.0, 0.0, 0.0, 0.0],
+            Self::Plane(_) => [0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
+        }
     }
-    j[0][4] -= moved[1];
-    j[1][4] += moved[0];
-    j[2] = [0.0; PARAMETERS];
-    (0..PARAMETERS).for_each(|n| j[4][n] += da[n]);
-    let turned = product(&product(&j, &from.cov), &transposed(&j));
-    Some(State { par: [x + moved[0], y + moved[1], plane, ipt, phi + a, theta], cov: turned })
+}
+
+/// Returns the parameters where a helix crosses a surface, and their Jacobian; None if it does not.
+fn cross(from: [f64; PARAMETERS], charge: f64, surface: Surface) -> Option<([f64; PARAMETERS], Matrix)> {
+    let [x, y, z, ipt, phi, theta] = from;
+    let bend = ipt / (charge * CURVATURE);
+    let path = surface.path(from, bend)?;
+    let (cot, angle) = (1.0 / theta.tan(), path * bend);
+    let direction = [(phi + angle).cos(), (phi + angle).sin()];
+    // The chord, without cancellation: its length, and its mean direction.
+    let chord = path * if angle == 0.0 { 1.0 } else { (angle / 2.0).sin() / (angle / 2.0) };
+    let way = [chord * (phi + angle / 2.0).cos(), chord * (phi + angle / 2.0).sin()];
+    let at = [x + way[0], y + way[1], z + path * cot, ipt, phi + angle, theta];
+    // After a path that is always the same.
+    let mut free: Matrix = std::array::from_fn(|i| std::array::from_fn(|n| f64::from(u8::from(i == n))));
+    (0..2).for_each(|i| free[i][3] = (path * direction[i] - way[i]) / ipt);
+    (free[0][4], free[1][4]) = (-way[1], way[0]);
+    free[2][5] = -path / theta.sin().powi(2);
+    free[4][3] = angle / ipt;
+    // The path changes so that the end stays on the surface.
+    let slope = [direction[0], direction[1], cot, 0.0, bend, 0.0];
+    let normal = surface.normal(at);
+    let sum = |of: &dyn Fn(usize) -> f64| (0..PARAMETERS).map(of).sum::<f64>();
+    let closing = sum(&|n| normal[n] * slope[n]);
+    let path_slopes: [f64; PARAMETERS] = std::array::from_fn(|n| -sum(&|i| normal[i] * free[i][n]) / closing);
+    let j = std::array::from_fn(|i| std::array::from_fn(|n| free[i][n] + slope[i] * path_slopes[n]));
+    Some((at, j))
+}
+
+/// To a surface; None if it is not reached.
+fn propagate(from: &State, charge: f64, surface: Surface) -> Option<State> {
+    let (mut par, mut j) = cross(from.par, charge, surface)?;
+    if let Surface::Plane(plane) = surface {
+        (par[2], j[2]) = (plane, [0.0; PARAMETERS]);
+    }
+    Some(State { par, cov: product(&product(&j, &from.cov), &transposed(&j)) })
 }
 
 /// Returns the two directions that a hit measures: x and y on a disk; on a cylinder across the mean
@@ -283,4 +338,64 @@ fn product(a: &Matrix, b: &Matrix) -> Matrix {
 
 fn transposed(a: &Matrix) -> Matrix {
     std::array::from_fn(|i| std::array::from_fn(|j| a[j][i]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A state of random direction at a random place, and its charge in a random field.
+    fn state(rng: &mut fastrand::Rng) -> ([f64; PARAMETERS], f64) {
+        let mut between = |low: f64, high: f64| low + (high - low) * rng.f64();
+        let (radius, place) = (between(0.1, 100.0), between(-3.0, 3.0));
+        let phi = place + between(-3.0, 3.0);
+        let par = [
+            radius * f64::cos(place),
+            radius * f64::sin(place),
+            between(-50.0, 50.0),
+            1.0 / between(0.4, 20.0),
+            phi,
+            between(0.4, 2.7),
+        ];
+        (par, FIELD / between(0.5, 3.8) * f64::copysign(1.0, between(-1.0, 1.0)))
+    }
+
+    /// The Jacobian is the central difference of the parameters, for any state and surface.
+    #[test]
+    fn the_jacobian_is_the_difference_of_crossings() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        let mut reached = [0; 2];
+        for n in 0..2000 {
+            let (par, charge) = state(&mut rng);
+            let surface = match n % 2 {
+                0 => Surface::Cylinder(1.0 + 100.0 * rng.f64()),
+                _ => Surface::Plane(200.0 * rng.f64() - 100.0),
+            };
+            let Some((at, j)) = cross(par, charge, surface) else { continue };
+            if let Surface::Cylinder(radius) = surface {
+                assert!((at[0].hypot(at[1]) - radius).abs() < 1e-9 * radius, "{par:?}, {surface:?}: {at:?}");
+                // Close to a tangent the differences are far from the derivative.
+                let along = at[0] * at[4].cos() + at[1] * at[4].sin();
+                if along.abs() < 0.2 * radius {
+                    continue;
+                }
+            }
+            reached[n % 2] += 1;
+            for (column, step) in [1e-4, 1e-4, 1e-4, 1e-6, 1e-6, 1e-6].into_iter().enumerate() {
+                let moved = |by: f64| {
+                    let mut moved = par;
+                    moved[column] += by;
+                    cross(moved, charge, surface).expect("as near as before").0
+                };
+                let (high, low) = (moved(step), moved(-step));
+                for row in 0..PARAMETERS {
+                    let slope = (high[row] - low[row]) / (2.0 * step);
+                    let most = 1e-5 * slope.abs().max(1.0) * at[0].hypot(at[1]).max(1.0);
+                    let off = (j[row][column] - slope).abs();
+                    assert!(off < most, "{row}, {column}: {}, not {slope}; {par:?}, {surface:?}", j[row][column]);
+                }
+            }
+        }
+        assert!(reached[0] > 500 && reached[1] > 500, "{reached:?}");
+    }
 }

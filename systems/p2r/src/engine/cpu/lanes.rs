@@ -138,6 +138,24 @@ impl<S: Simd> Lanes<S> {
         let cosine_sign = sign(simd.add_u32s(quarter, word(1)));
         (signed(odd.choose(cosine, sine), sine_sign), signed(odd.choose(sine, cosine), cosine_sign))
     }
+
+    /// Returns atan(x) / x: the same series as in shaders/real/f32.wgsl.
+    #[inline(always)]
+    pub(super) fn arctangent_ratio(self) -> Self {
+        let n = |value: f32| self.all(value);
+        let one = n(1.0);
+        let first = one + self.times_plus(self, one).root();
+        let half = self.over(first);
+        let second = one + half.times_plus(half, one).root();
+        let quarter = half.over(second);
+        let q = quarter * quarter;
+        let series = q
+            .times_plus(n(0.080_537_446), n(-0.138_776_85))
+            .times_plus(q, n(0.199_777_11))
+            .times_plus(q, n(-0.333_329_5))
+            .times_plus(q, one);
+        n(4.0).over(first * second) * series
+    }
 }
 
 /// Of products.

@@ -1,8 +1,9 @@
 //! The CPU engine: all cores, as many tracks at once as a vector holds, in f32. Shader: fit.wgsl.
 
 mod disks;
+mod exact;
 mod lanes;
-mod propagate;
+mod p2r;
 mod state;
 mod update;
 
@@ -11,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::batch::{Batch, HIT, Hit as AnyHit, Layout, STATE, TRACK};
 use crate::engine::reference::RADII;
-use crate::engine::{Fitted, Mode};
+use crate::engine::{Fitted, Formulas, Mode, Task};
 use crate::status::{Status, UPDATE};
 use lanes::{Lanes, Mask, dot};
 use state::{Hit, State};
@@ -22,7 +23,8 @@ const TOGETHER: usize = 256;
 /// The largest number of lanes of a vector.
 const MOST_LANES: usize = 16;
 
-pub(crate) fn fit(batch: &Batch<f32>, mode: Mode, fitted: &mut Fitted<f32>) {
+pub(crate) fn fit(batch: &Batch<f32>, task: Task, fitted: &mut Fitted<f32>) {
+    let Task { mode, formulas, .. } = task;
     let layout = batch.layout();
     let arch = Arch::new();
     let slots = TOGETHER.next_multiple_of(layout.bsize);
@@ -36,7 +38,7 @@ pub(crate) fn fit(batch: &Batch<f32>, mode: Mode, fitted: &mut Fitted<f32>) {
         .zip(sums.into_par_iter().zip(chi2s))
         .enumerate()
         .for_each(|(part, ((states, statuses), (sums, chi2s)))| {
-            arch.dispatch(Part { batch, mode, first: part * slots, states, statuses, sums, chi2s });
+            arch.dispatch(Part { batch, mode, formulas, first: part * slots, states, statuses, sums, chi2s });
         });
 }
 
@@ -51,6 +53,7 @@ fn optional_chunks(column: &mut [f32], length: usize, parts: usize) -> Vec<&mut 
 struct Part<'a> {
     batch: &'a Batch<f32>,
     mode: Mode,
+    formulas: Formulas,
     first: usize,
     states: &'a mut [f32],
     statuses: &'a mut [u32],
@@ -194,7 +197,10 @@ impl Part<'_> {
             let radius = is_hit.choose(square, n(1.0)).root();
             let from = if self.mode == Mode::SeedState { &track } else { &state };
             let inverse = n(1.0).over(radius);
-            let (mut at, mut is_reached) = propagate::propagate(from, charge, [radius, inverse]);
+            let (mut at, mut is_reached) = match self.formulas {
+                Formulas::Exact => exact::propagate(from, charge, radius),
+                Formulas::P2r => p2r::propagate(from, charge, [radius, inverse]),
+            };
             let is_on_disk = disks::are_on_disks(&hit);
             let has_disks = self.batch.has_disks() && is_on_disk.anywhere();
             if has_disks {

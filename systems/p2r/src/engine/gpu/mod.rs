@@ -186,7 +186,7 @@ impl<T: Number> GpuEngine<T> {
         let kernel = Kernel::build(
             &self.gpu,
             &KernelDescriptor {
-                source: &shaders::fit(T::PRECISION, has_disks),
+                source: &shaders::fit(T::PRECISION, self.task.formulas, has_disks),
                 entry_points: &[self.settings.map.entry_point()],
                 constants: &[
                     ("WORKGROUP_SIZE", self.settings.workgroup_size.into()),

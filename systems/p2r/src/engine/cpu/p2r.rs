@@ -1,4 +1,5 @@
-//! Propagates states along their helices to radii. Shader: propagate.wgsl, line by line.
+//! Propagates states along their helices to radii, with the formulas of the mini-app p2r. Shader:
+//! propagate/p2r.wgsl, line by line.
 
 use pulp::Simd;
 

@@ -1,11 +1,8 @@
-// Propagates a state along its helix to a radius, and its covariance with the Jacobian of that.
-// Needs: types, real. CPU twin: src/engine/cpu/propagate.rs, whose lines these are; formulas:
-//       propagate in
-// src/engine/reference.rs, here with what cancels cancelled.
+// Propagates a state along its helix to a radius, with the formulas and the approximate Jacobian of
+// the mini-app p2r. Swapped with propagate/exact.wgsl.
+// Needs: types, real. CPU twin: src/engine/cpu/p2r.rs, whose lines these are; formulas:
+//       propagate_p2r in src/engine/reference.rs, here with what cancels cancelled.
 
-// Of a charge and a transverse momentum, the helix's radius [cm/GeV]: 100 / (0.299792458 * 3.8112),
-// turning right.
-const CURVATURE: real = -87.52206528079138;
 const STEPS: u32 = 5u;
 const SMALL_STEP: real = 1e-4;
 const REACHED: real = 1e-3;
@@ -18,11 +15,6 @@ fn small_sine(a: real) -> real {
 fn small_cosine(a: real) -> real {
     let q = a * a;
     return 1.0 + q * (0.04166667 * q - 0.5);
-}
-
-struct Propagated {
-    state: State,
-    reached: bool, // if false, the state is undefined
 }
 
 fn propagate(p: State, charge: real, radius: real) -> Propagated {
