@@ -47,6 +47,11 @@ fn run_prints_statistics_and_writes_tracks() {
     arguments.push("--json");
     let json: serde_json::Value = serde_json::from_slice(&run(&arguments).stdout).expect("JSON");
     assert_eq!((&json["tracks"], &json["nans"]), (&100.into(), &0.into()));
+
+    // These statistics say nothing of other tracks.
+    let printed = text(&run(&[&["run", "--engine", "cpu"], &SMALL[..]].concat()).stdout);
+    assert!(printed.contains("100 tracks without a fault"), "{printed}");
+    assert!(["NaN", "failed", "std/mean"].iter().all(|part| !printed.contains(part)), "{printed}");
 }
 
 /// Writes three tracks of which the second has no hits and the third has fewer than the first.

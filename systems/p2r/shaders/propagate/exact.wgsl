@@ -1,10 +1,11 @@
 // Propagates a state along its helix to a cylinder around the beam in closed form, with the exact
 // Jacobian. Swapped with propagate/p2r.wgsl.
-// in a frame along the direction (cos(phi), sin(phi)), at the start and at the cylinder:
-//   across' = across + curvature (radius^2 - r^2) / 2, along'^2 = radius^2 - across'^2
-//   tan(angle / 2) = curvature / 2 * (radius^2 - r^2) / (along + along')
-// A change of the state that moves the end by b across the direction moves the point on the cylinder
-// by b / along' times (-y', x'), and the path by b across' / along' less the movement along.
+// Along and across are the position's components along the direction and to its right.
+//   across' = across + curvature (radius^2 - r^2) / 2, along'^2 = radius^2 - across'^2.
+//   tan(angle / 2) = curvature / 2 * (radius^2 - r^2) / (along + along').
+// A change of the state that moves the end by b to the left of the direction moves the point on the
+// cylinder by b / along' times (-y', x'). It changes the path by b across' / along', less the
+// movement along the direction.
 // Needs: types, real. CPU twin: src/engine/cpu/exact.rs, whose lines these are; formulas: cross in
 //       src/engine/reference.rs.
 

@@ -29,7 +29,8 @@ pub(super) struct Bench {
     /// Tracks in a group of the memory layout; 0 for all of an event
     #[arg(long, default_values_t = [1, 8, 32, 128, 0], value_delimiter = ',', value_name = "N,N,...")]
     bsize: Vec<usize>,
-    /// Threads of a workgroup of a GPU: their number, or rows and columns for v2 and v3, as in 2x64
+    /// Threads of a workgroup of a GPU: their number, or rows and columns for v2 and v3, as in
+    /// 2x64: x and y of the slides
     #[arg(long, default_values = ["32", "64", "128", "256"], value_delimiter = ',', value_name = "N|ROWSxCOLUMNS,...")]
     workgroup_size: Vec<Shape>,
     /// How tracks are mapped onto the threads of a GPU

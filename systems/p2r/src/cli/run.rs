@@ -12,12 +12,12 @@ use p2r::{Deviation, Fitted, Number, PULL_NAMES, Precision, Quality, Statistics}
 use serde::Serialize;
 
 use super::input::{Input, InputOptions};
-use super::options::{EngineOptions, MapName, ModeName, Shape};
+use super::options::{EngineOptions, MapName, ModeName, Shape, SpreadName};
 
 const F64_HELP: &str = "64 bits, on the reference engine and on GPUs that have them";
 
-/// Fits tracks of a file, or simulated ones; prints pulls, chi2 and the statistics of the public
-/// mini-app
+/// Fits tracks of a file, or simulated ones; prints pulls and chi2, and of --spread seed the
+/// statistics of the public mini-app
 #[derive(Args)]
 pub(super) struct Run {
     #[command(flatten)]
@@ -28,7 +28,8 @@ pub(super) struct Run {
     /// How tracks are mapped onto the threads of a GPU
     #[arg(long, value_enum, default_value = "v1", value_name = "MAP", help_heading = "Engine")]
     map: MapName,
-    /// Threads of a workgroup of a GPU: their number, or rows and columns for v2 and v3
+    /// Threads of a workgroup of a GPU: their number, or rows and columns for v2 and v3: x and y of
+    /// the slides
     #[arg(long, default_value = "128", value_name = "N|ROWSxCOLUMNS", help_heading = "Engine")]
     workgroup_size: Shape,
     /// Number type
@@ -114,7 +115,12 @@ impl Run {
             1e3 * time.as_secs_f64(),
             rate(tracks, time)
         )?;
-        print(&mut out, &statistics)?;
+        if self.input.spread() == SpreadName::Seed {
+            print_statistics(&mut out, &statistics)?;
+        }
+        for (what, count) in &statistics.flagged {
+            writeln!(out, "{count} {what}")?;
+        }
         print_quality(&mut out, &quality)?;
         Ok(())
     }
@@ -149,7 +155,8 @@ fn print_quality(out: &mut impl Write, quality: &Quality) -> io::Result<()> {
     writeln!(out, "{table}")
 }
 
-fn print(out: &mut impl Write, statistics: &Statistics) -> io::Result<()> {
+/// Prints the statistics of the public mini-app, which are of copies of one track.
+fn print_statistics(out: &mut impl Write, statistics: &Statistics) -> io::Result<()> {
     let mut table = table(["", "mean", "std/mean", "(fit - hit)/hit, mean", "std"], 1);
     for ((name, place), residual) in
         ["x [cm]", "y [cm]", "z [cm]", "r [cm]"].iter().zip(statistics.position).zip(statistics.residual)
@@ -167,9 +174,5 @@ fn print(out: &mut impl Write, statistics: &Statistics) -> io::Result<()> {
         table.add_row([name.to_owned(), format!("{mean:.6}")]);
     }
     writeln!(out, "{table}")?;
-    writeln!(out, "{} tracks, {} NaN, {} failed", statistics.tracks, statistics.nans, statistics.failed)?;
-    for (what, count) in &statistics.flagged {
-        writeln!(out, "{count} {what}")?;
-    }
-    Ok(())
+    writeln!(out, "{} tracks, {} NaN, {} failed", statistics.tracks, statistics.nans, statistics.failed)
 }
