@@ -44,6 +44,7 @@
 //!
 //! - `batch`: [`Batch`], tracks and hits in memory; `simulate`: [`Simulation`].
 //! - `engine`: the stages, for the CPU, the GPU and the reference; `fitter`: [`Fitter`].
+//! - `perigee`: [`Perigee`], the parameters at the beam line.
 //! - `status`, `quality`, `statistics`: faults, pulls and chi2, and the statistics of the mini-app.
 //! - [`io`], `error`: files and failures.
 
@@ -52,6 +53,7 @@ mod engine;
 mod error;
 mod fitter;
 pub mod io;
+mod perigee;
 mod quality;
 mod simulate;
 mod statistics;
@@ -64,6 +66,7 @@ pub use engine::{Fitted, Formulas, Mode};
 pub use error::{Error, Result};
 pub use fitter::{Fitter, FitterBuilder};
 pub use kernel_host::{AdapterChoice, Engine, Gpu, Precision};
+pub use perigee::{PERIGEE, PERIGEE_NAMES, Perigee};
 pub use quality::{PULL_NAMES, PULLS, Quality, degrees_of_freedom, pulls};
 pub use simulate::{Simulation, Spread, seed_track};
 pub use statistics::{Deviation, Statistics};

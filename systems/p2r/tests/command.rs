@@ -119,6 +119,17 @@ fn tracks_come_from_files() {
     assert_eq!(found.array::<f64>("pulls").expect("pulls").0, [3, 5]);
     assert_eq!(found.array::<f64>("state").expect("states").0, [3, 27]);
     assert_eq!(found.column::<u64>("ndf").expect("numbers"), [40, 0, 16]);
+    let (shape, perigees) = found.array::<f64>("perigee").expect("perigees");
+    assert_eq!((shape, found.array::<f64>("perigee_cov").expect("covariances").0), (vec![3, 5], vec![3, 15]));
+    // The helices come from the beam line. In f32 the other engine finds the same.
+    let (d0, d0_error) = (column("d0_cm"), column("d0_cm_error"));
+    for track in [0, 2] {
+        let [found, error] = [&d0[track], &d0_error[track]].map(|text| text.parse::<f64>().expect("a number"));
+        assert!(found.abs() < 5.0 * error && (found - perigees[5 * track]).abs() < 0.1 * error, "{found}, {error}");
+    }
+    let mut sample = array_file::ArrayFile::open(Path::new(&file)).expect("arrays");
+    let charges: Vec<f64> = sample.column("charge").expect("charges");
+    assert!([0, 2].iter().all(|&track| perigees[5 * track + 4] * charges[track] > 0.0), "{perigees:?}");
 
     // The input stays as it is.
     let failed = run(&["run", &file, "--engine", "cpu", "-o", &file]);

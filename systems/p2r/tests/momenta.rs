@@ -2,14 +2,17 @@
 
 use std::f64::consts::{PI, TAU};
 
-use p2r::{Batch, Engine, FIELD, Fitter, Formulas, Hit, Layout, Mode, PULL_NAMES, Quality, Track};
+use p2r::{
+    Batch, Engine, FIELD, Fitter, Formulas, Hit, Layout, Mode, PERIGEE, PERIGEE_NAMES, PULL_NAMES, Perigee, Quality,
+    Track,
+};
 
 /// Errors of hits \[cm\] across and along the beam.
 const ACROSS: f64 = 0.005;
 const ALONG: f64 = 0.05;
 /// Errors of the start: across, z, part of 1/pt, phi and theta.
 const START: [f64; 5] = [0.05, 0.2, 0.05, 0.005, 0.005];
-const TRACKS: usize = 2000;
+const TRACKS: usize = 1000;
 const CYLINDERS: usize = 10;
 
 /// Helices of a range of pt \[GeV\] in a field \[T\].
@@ -35,9 +38,8 @@ fn rotated([x, y]: [f64; 2], across: f64) -> [f64; 3] {
 }
 
 impl Helices {
-    /// Returns the smeared start of a helix from the beam line, its hits, and its true state at the
-    /// last hit.
-    fn random(&self, rng: &mut fastrand::Rng) -> (Track, Vec<Hit>, [f64; 6]) {
+    /// Returns a helix from the beam line.
+    fn random(&self, rng: &mut fastrand::Rng) -> Helix {
         let charge = if rng.bool() { 1.0 } else { -1.0 };
         let [low, high] = self.pt;
         let (pt, phi) = (low + (high - low) * rng.f64(), TAU * rng.f64() - PI);
@@ -72,24 +74,48 @@ impl Helices {
             Hit { pos: [x - off * y, y + off * x, z + ALONG * normal(rng)], cov: [xx, yx, yy, 0.0, 0.0, ALONG * ALONG] }
         };
         let hits = radii.iter().map(hit).collect();
-        (Track { par, cov, charge: charge * FIELD / self.field }, hits, state(radii[CYLINDERS - 1]))
+        Helix {
+            start: Track { par, cov, charge: charge * FIELD / self.field },
+            hits,
+            end: state(radii[CYLINDERS - 1]),
+            perigee: [0.0, 0.0, phi, theta, charge * theta.sin() / pt],
+        }
     }
 
-    fn fit(&self, formulas: Formulas) -> Quality {
+    /// Fits helices, and returns their quality, and the pulls of their perigees.
+    fn fit(&self, formulas: Formulas) -> (Quality, Vec<[f64; PERIGEE]>) {
         let mut rng = fastrand::Rng::with_seed(7);
         let layout = Layout { events: 1, tracks: TRACKS, layers: CYLINDERS, bsize: 32 };
         let mut batch = Batch::<f32>::new(layout).expect("a batch");
-        let mut truths = Vec::new();
-        for i in 0..TRACKS {
-            let (track, hits, truth) = self.random(&mut rng);
-            batch.set_track(0, i, &track);
-            hits.iter().enumerate().for_each(|(layer, hit)| batch.set_hit(0, i, layer, hit));
-            truths.push(truth);
+        let helices: Vec<Helix> = (0..TRACKS).map(|_| self.random(&mut rng)).collect();
+        for (i, helix) in helices.iter().enumerate() {
+            batch.set_track(0, i, &helix.start);
+            helix.hits.iter().enumerate().for_each(|(layer, hit)| batch.set_hit(0, i, layer, hit));
         }
         let fitter = Fitter::builder().engine(Engine::Cpu).chi2(true).formulas(formulas).build::<f32>();
         let fitted = fitter.expect("the CPU").fit(&batch).expect("fitted");
-        Quality::of(&fitted, Mode::Sequential, TRACKS, Some(&truths))
+        let ends: Vec<[f64; 6]> = helices.iter().map(|helix| helix.end).collect();
+        let charges: Vec<f64> = helices.iter().map(|helix| helix.perigee[4].signum()).collect();
+        let perigees = Perigee::all(&batch, &fitted, &charges);
+        let pulls = perigees.iter().zip(&helices).map(|(found, helix)| {
+            let errors = found.errors();
+            std::array::from_fn(|n| {
+                let off = found.par[n] - helix.perigee[n];
+                (if n == 2 { (off + PI).rem_euclid(TAU) - PI } else { off }) / errors[n]
+            })
+        });
+        (Quality::of(&fitted, Mode::Sequential, TRACKS, Some(&ends)), pulls.collect())
     }
+}
+
+/// A helix from the beam line.
+struct Helix {
+    /// Its smeared state at the first hit.
+    start: Track,
+    hits: Vec<Hit>,
+    /// Its true state at the last hit, and its true parameters at the beam line.
+    end: [f64; 6],
+    perigee: [f64; PERIGEE],
 }
 
 /// The outermost cylinder is at 102 cm, or where the helix crosses it at 53 degrees to the radius.
@@ -103,13 +129,20 @@ fn pulls_and_chi2_are_right_at_every_momentum() {
         for pt in [[0.4, 0.5], [0.6, 0.8], [1.0, 1.2], [3.0, 20.0]] {
             for is_outward in [false, true] {
                 let helices = Helices { field, pt, outermost: outermost(field, pt[0]), is_outward };
-                let quality = helices.fit(Formulas::Exact);
+                let (quality, perigees) = helices.fit(Formulas::Exact);
                 assert!(quality.tracks * 1000 >= 999 * TRACKS as u64, "{helices:?}: {quality:?}");
                 let chi2 = quality.chi2_per_ndf.expect("chi2");
                 assert!((chi2 - 1.0).abs() < 0.05, "{helices:?}: {quality:?}");
                 for (name, pull) in PULL_NAMES.iter().zip(&quality.pulls) {
                     let is_right = pull.mean.abs() < 0.1 && (pull.spread - 1.0).abs() < 0.1;
                     assert!(is_right, "{helices:?}, {name}: {quality:?}");
+                }
+                for (n, name) in PERIGEE_NAMES.iter().enumerate() {
+                    let sum = |of: &dyn Fn(f64) -> f64| perigees.iter().map(|pulls| of(pulls[n])).sum::<f64>();
+                    let mean = sum(&|pull| pull) / TRACKS as f64;
+                    let width = (sum(&|pull| pull * pull) / TRACKS as f64 - mean * mean).sqrt();
+                    let is_right = mean.abs() < 0.1 && (width - 1.0).abs() < 0.1;
+                    assert!(is_right, "{helices:?}, {name}: {mean}, {width}");
                 }
             }
         }
@@ -120,6 +153,6 @@ fn pulls_and_chi2_are_right_at_every_momentum() {
 #[test]
 fn the_published_formulas_fail_at_low_momentum() {
     let helices = Helices { field: 2.0, pt: [0.6, 0.8], outermost: 102.0, is_outward: false };
-    let chi2 = helices.fit(Formulas::P2r).chi2_per_ndf.expect("chi2");
+    let chi2 = helices.fit(Formulas::P2r).0.chi2_per_ndf.expect("chi2");
     assert!(chi2 > 1.3, "{chi2}");
 }

@@ -89,8 +89,10 @@ impl InputOptions {
             messages.timed("simulated", start.elapsed());
             let ids = || (0..self.events as u64).flat_map(|event| (0..self.tracks as u64).map(move |i| (event, i)));
             let truth = (!truth.is_empty()).then_some(truth);
-            let (event_ids, track_ids) = ids().unzip();
-            return Ok(Input { batch, labels: Labels { event_ids, track_ids, truth } });
+            let (event_ids, track_ids): (Vec<u64>, Vec<u64>) = ids().unzip();
+            let charge = |(event, track): (u64, u64)| batch.track(event as usize, track as usize).charge;
+            let charges = ids().map(charge).collect();
+            return Ok(Input { batch, labels: Labels { event_ids, track_ids, charges, truth } });
         };
         let sample = if path.is_dir() {
             read_events(path, &self.event_options()?)?

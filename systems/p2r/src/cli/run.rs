@@ -8,7 +8,7 @@ use clap::Args;
 use command_host::{
     Failure, MessageOptions, check_distinct, precision_parser, rate, scientific, table, write_file, write_json,
 };
-use p2r::{Deviation, Fitted, Number, PULL_NAMES, Precision, Quality, Statistics};
+use p2r::{Deviation, Fitted, Number, PULL_NAMES, Perigee, Precision, Quality, Statistics};
 use serde::Serialize;
 
 use super::input::{Input, InputOptions};
@@ -37,8 +37,8 @@ pub(super) struct Run {
     precision: Precision,
     #[command(flatten)]
     engine: EngineOptions,
-    /// Write the fitted tracks: .npz or .csv with chi2, status and pulls, or .npy of events x
-    /// tracks x (27 numbers and a status)
+    /// Write the fitted tracks: .npz or .csv with chi2, status, pulls and the parameters at the
+    /// beam line, or .npy of events x tracks x (27 numbers and a status)
     #[arg(long, short, value_name = "FILE.npz|.csv|.npy", help_heading = "Output")]
     output: Option<PathBuf>,
     /// JSON instead of tables
@@ -133,9 +133,10 @@ impl Run {
         input: &Input<T>,
     ) -> Result<(), Failure> {
         let mode = self.mode.into();
+        let perigees = Perigee::all(&input.batch, fitted, &input.labels.charges);
         write_file(path, "p2r", |out| match format {
-            Format::Arrays => p2r::io::write_arrays(out, fitted, mode, &input.labels),
-            Format::Table => p2r::io::write_table(out, fitted, mode, &input.labels),
+            Format::Arrays => p2r::io::write_arrays(out, fitted, mode, &input.labels, &perigees),
+            Format::Table => p2r::io::write_table(out, fitted, mode, &input.labels, &perigees),
             Format::Array => p2r::io::write(out, fitted),
         })
     }

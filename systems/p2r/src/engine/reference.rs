@@ -27,7 +27,7 @@ pub(crate) const REACHED: f64 = 1e-3;
 /// The largest angle by which a track turns on its way to a disk.
 pub(crate) const MOST_TURN: f64 = std::f64::consts::PI;
 
-type Matrix = [[f64; PARAMETERS]; PARAMETERS];
+pub(crate) type Matrix = [[f64; PARAMETERS]; PARAMETERS];
 
 pub(crate) fn fit<T: Number>(batch: &Batch<T>, task: Task, fitted: &mut Fitted<T>) {
     let layout = batch.layout();
@@ -69,8 +69,7 @@ struct State {
 
 impl State {
     fn of(track: &Track) -> Self {
-        let entry = |i: usize, j: usize| track.cov[i.max(j) * (i.max(j) + 1) / 2 + i.min(j)];
-        Self { par: track.par, cov: std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))) }
+        Self { par: track.par, cov: full(&track.cov) }
     }
 
     fn words(&self) -> [f64; STATE] {
@@ -82,6 +81,17 @@ impl State {
         }
         words
     }
+}
+
+/// Returns the matrix of a lower triangle.
+fn full(triangle: &[f64]) -> Matrix {
+    let entry = |i: usize, j: usize| triangle[i.max(j) * (i.max(j) + 1) / 2 + i.min(j)];
+    std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j)))
+}
+
+/// Returns the covariance of a state.
+pub(crate) fn covariance_of(state: &[f64; STATE]) -> Matrix {
+    full(&state[PARAMETERS..])
 }
 
 pub(crate) fn fit_track(track: &Track, hits: &[Hit], Task { mode, formulas, .. }: Task) -> Done {
@@ -214,11 +224,13 @@ fn propagate_p2r(from: &State, charge: f64, radius: f64) -> Option<State> {
 
 /// A surface that a helix crosses.
 #[derive(Clone, Copy, Debug)]
-enum Surface {
+pub(crate) enum Surface {
     /// A cylinder around the beam: its radius \[cm\].
     Cylinder(f64),
     /// A plane across the beam: its z \[cm\].
     Plane(f64),
+    /// The plane through the beam line and the point of the helix that is closest to it.
+    Perigee,
 }
 
 impl Surface {
@@ -229,6 +241,11 @@ impl Surface {
             Self::Plane(plane) => {
                 let path = (plane - z) * theta.tan();
                 ((path * bend).abs() < MOST_TURN).then_some(path)
+            }
+            Self::Perigee => {
+                let (along, across) = (x * phi.cos() + y * phi.sin(), x * phi.sin() - y * phi.cos());
+                let angle = -(along * bend).atan2(1.0 - across * bend);
+                Some(if angle == 0.0 { -along } else { angle / bend })
             }
             Self::Cylinder(radius) => {
                 // Components of the position along and across the direction, here and there.
@@ -248,8 +265,10 @@ impl Surface {
     }
 
     /// Returns the derivatives of the surface's equation with respect to the state.
-    fn normal(self, [x, y, ..]: [f64; PARAMETERS]) -> [f64; PARAMETERS] {
+    fn normal(self, [x, y, _, _, phi, _]: [f64; PARAMETERS]) -> [f64; PARAMETERS] {
         match self {
+            // At right angles: x cos(phi) + y sin(phi) = 0.
+            Self::Perigee => [phi.cos(), phi.sin(), 0.0, 0.0, y * phi.cos() - x * phi.sin(), 0.0],
             Self::Cylinder(_) => [x, y, 0.0, 0.0, 0.0, 0.0],
             Self::Plane(_) => [0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
         }
@@ -257,7 +276,7 @@ impl Surface {
 }
 
 /// Returns the parameters where a helix crosses a surface, and their Jacobian; None if it does not.
-fn cross(from: [f64; PARAMETERS], charge: f64, surface: Surface) -> Option<([f64; PARAMETERS], Matrix)> {
+pub(crate) fn cross(from: [f64; PARAMETERS], charge: f64, surface: Surface) -> Option<([f64; PARAMETERS], Matrix)> {
     let [x, y, z, ipt, phi, theta] = from;
     let bend = ipt / (charge * CURVATURE);
     let path = surface.path(from, bend)?;
@@ -364,14 +383,19 @@ mod tests {
     #[test]
     fn the_jacobian_is_the_difference_of_crossings() {
         let mut rng = fastrand::Rng::with_seed(3);
-        let mut reached = [0; 2];
-        for n in 0..2000 {
+        let mut reached = [0; 3];
+        for n in 0..3000 {
             let (par, charge) = state(&mut rng);
-            let surface = match n % 2 {
+            let surface = match n % 3 {
+                2 => Surface::Perigee,
                 0 => Surface::Cylinder(1.0 + 100.0 * rng.f64()),
                 _ => Surface::Plane(200.0 * rng.f64() - 100.0),
             };
             let Some((at, j)) = cross(par, charge, surface) else { continue };
+            if let Surface::Perigee = surface {
+                let along = at[0] * at[4].cos() + at[1] * at[4].sin();
+                assert!(along.abs() < 1e-9 && at[0].hypot(at[1]) <= par[0].hypot(par[1]), "{par:?}: {at:?}");
+            }
             if let Surface::Cylinder(radius) = surface {
                 assert!((at[0].hypot(at[1]) - radius).abs() < 1e-9 * radius, "{par:?}, {surface:?}: {at:?}");
                 // Close to a tangent the differences are far from the derivative.
@@ -380,7 +404,7 @@ mod tests {
                     continue;
                 }
             }
-            reached[n % 2] += 1;
+            reached[n % 3] += 1;
             for (column, step) in [1e-4, 1e-4, 1e-4, 1e-6, 1e-6, 1e-6].into_iter().enumerate() {
                 let moved = |by: f64| {
                     let mut moved = par;
@@ -396,6 +420,6 @@ mod tests {
                 }
             }
         }
-        assert!(reached[0] > 500 && reached[1] > 500, "{reached:?}");
+        assert!(reached.iter().all(|&count| count > 500), "{reached:?}");
     }
 }

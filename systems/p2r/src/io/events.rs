@@ -231,6 +231,7 @@ impl Event {
                 Some((start, hits, truth)) => sample.push(SampleTrack {
                     event_id: self.number,
                     track_id: id.parse().unwrap_or(number as u64),
+                    charge: start.charge / ratio,
                     start,
                     hits,
                     truth: Some(truth),

@@ -8,6 +8,7 @@ use npyz::WriterBuilder;
 use crate::batch::{Number, STATE};
 use crate::engine::{Fitted, Mode};
 use crate::io::sample::Labels;
+use crate::perigee::{PERIGEE, PERIGEE_NAMES, Perigee};
 use crate::quality::{PULLS, degrees_of_freedom, pulls};
 
 /// The numbers of one fitted track in [`write()`]: its state and its status.
@@ -65,7 +66,8 @@ fn rows<'a, T: Number>(
 }
 
 /// Writes the fitted tracks as arrays: `event_id`, `track_id`, `state` (n, 27), `status`, `hits`
-/// (updates), `chi2`, `ndf`, and with a truth `truth` (n, 6) and `pulls` (n, 5).
+/// (updates), `chi2`, `ndf`, `perigee` (n, 5), `perigee_cov` (n, 15), and with a truth `truth` (n,
+/// 6) and `pulls` (n, 5).
 ///
 /// # Errors
 /// Any error of `out`.
@@ -74,6 +76,7 @@ pub fn write_arrays<T: Number>(
     fitted: &Fitted<T>,
     mode: Mode,
     labels: &Labels,
+    perigees: &[Perigee],
 ) -> io::Result<()> {
     let count = labels.track_ids.len() as u64;
     let rows = || rows(fitted, mode, labels);
@@ -85,6 +88,8 @@ pub fn write_arrays<T: Number>(
     file.column("hits", rows().map(|row| row.hits))?;
     file.column("chi2", rows().map(|row| row.chi2))?;
     file.column("ndf", rows().map(|row| row.ndf))?;
+    file.array("perigee", &[count, PERIGEE as u64], perigees.iter().flat_map(|perigee| perigee.par))?;
+    file.array("perigee_cov", &[count, 15], perigees.iter().flat_map(|perigee| perigee.cov))?;
     if let Some(truth) = &labels.truth {
         file.array("truth", &[count, 6], truth.iter().flatten().copied())?;
         file.array("pulls", &[count, PULLS as u64], rows().flat_map(|row| row.pulls.unwrap_or([f64::NAN; PULLS])))?;
@@ -93,11 +98,18 @@ pub fn write_arrays<T: Number>(
 }
 
 /// Writes the fitted tracks as CSV: ids, parameters, their errors, status, hits, chi2, degrees of
-/// freedom, and with a truth the pulls. An error is empty if its variance is below zero.
+/// freedom, the parameters at the beam line and their errors, and with a truth the pulls. An error
+/// is empty if its variance is below zero. Parameters of [`Perigee::NONE`] are empty.
 ///
 /// # Errors
 /// Any error of `out`.
-pub fn write_table<T: Number>(out: impl Write, fitted: &Fitted<T>, mode: Mode, labels: &Labels) -> io::Result<()> {
+pub fn write_table<T: Number>(
+    out: impl Write,
+    fitted: &Fitted<T>,
+    mode: Mode,
+    labels: &Labels,
+    perigees: &[Perigee],
+) -> io::Result<()> {
     const VARIANCES: [usize; 6] = [6, 8, 11, 15, 20, 26];
     let mut table = csv::Writer::from_writer(out);
     let names = ["x_cm", "y_cm", "z_cm", "ipt_per_gev", "phi", "theta"];
@@ -106,14 +118,18 @@ pub fn write_table<T: Number>(out: impl Write, fitted: &Fitted<T>, mode: Mode, l
     let header = ["event_id", "track_id"].into_iter().map(str::to_owned).chain(names.map(str::to_owned));
     let header = header.chain(names.map(|name| format!("{name}_error")));
     let header = header.chain(["status", "hits", "chi2", "ndf"].map(str::to_owned));
+    let header = header.chain(PERIGEE_NAMES.map(str::to_owned));
+    let header = header.chain(PERIGEE_NAMES.map(|name| format!("{name}_error")));
     table.write_record(header.chain(pull_names.iter().filter(|_| truth).map(|name| (*name).to_owned())))?;
     let ids = labels.event_ids.iter().zip(&labels.track_ids);
-    for (row, (event, track)) in rows(fitted, mode, labels).zip(ids) {
-        let error = |at: usize| if row.state[at] >= 0.0 { row.state[at].sqrt().to_string() } else { String::new() };
+    let known = |number: f64| if number.is_finite() { number.to_string() } else { String::new() };
+    for ((row, (event, track)), perigee) in rows(fitted, mode, labels).zip(ids).zip(perigees) {
+        let error = |at: usize| known(row.state[at].sqrt());
         let record = [event, track].map(|id| id.to_string()).into_iter();
         let record = record.chain((0..6).map(|n| row.state[n].to_string())).chain(VARIANCES.map(error));
         let record = record.chain([row.status.to_string(), row.hits.to_string()]);
         let record = record.chain([row.chi2.to_string(), row.ndf.to_string()]);
+        let record = record.chain(perigee.par.into_iter().chain(perigee.errors()).map(known));
         let pulls = row.pulls.into_iter().flatten().map(|pull| pull.to_string());
         table.write_record(record.chain(pulls))?;
     }

@@ -18,6 +18,8 @@ pub struct SampleTrack {
     pub event_id: u64,
     /// The track id of the file.
     pub track_id: u64,
+    /// The charge of the particle.
+    pub charge: f64,
     /// The start of the fit.
     pub start: Track,
     /// The hits, in the order in which the track reaches them.
@@ -33,6 +35,8 @@ pub struct Labels {
     pub event_ids: Vec<u64>,
     /// Track ids.
     pub track_ids: Vec<u64>,
+    /// Charges of the particles.
+    pub charges: Vec<f64>,
     /// The true parameters at the last hit, if they are known.
     pub truth: Option<Vec<[f64; PARAMETERS]>>,
 }
@@ -76,6 +80,7 @@ impl Sample {
         Labels {
             event_ids: self.tracks.iter().map(|track| track.event_id).collect(),
             track_ids: self.tracks.iter().map(|track| track.track_id).collect(),
+            charges: self.tracks.iter().map(|track| track.charge).collect(),
             truth: self.tracks.iter().map(|track| track.truth).collect(),
         }
     }
@@ -148,6 +153,7 @@ pub fn read_sample(path: &Path, field: f64) -> Result<Sample> {
         sample.push(SampleTrack {
             event_id: event_ids.as_ref().map_or(0, |ids| ids[i]),
             track_id: track_ids.as_ref().map_or(i as u64, |ids| ids[i]),
+            charge: charge[i],
             start: Track { par: par[i], cov: cov[i], charge: charge[i] * ratio },
             hits,
             truth: truth.as_ref().map(|truth| truth[i]),
