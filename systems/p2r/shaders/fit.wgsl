@@ -1,10 +1,10 @@
 // Fits tracks: propagates each to the surface of a hit and updates it with the hit, layer after
 // layer. The entry points are three mappings of tracks onto threads.
-// in:   params, tracks, hits
+// in:   params, tracks, hits; with SCATTERS scatterings
 // out:  states, statuses; with SEED_STATE layer_sums; with CHI2 chi2s
 // grid: by_track: any number of workgroups; by_event: a workgroup for ROWS events; by_batch: a
 //       workgroup for ROWS groups of BSIZE tracks; workgroups are in rows
-// Needs: types, real, update, surfaces.
+// Needs: types, real, update, surfaces, scatter.
 // CPU twin: src/engine/cpu/mod.rs.
 
 override WORKGROUP_SIZE: u32 = 128;
@@ -16,6 +16,8 @@ override BSIZE: u32 = 32;
 // Each layer begins with the input track.
 override SEED_STATE: bool = false;
 override CHI2: bool = false;
+// Tracks scatter behind their hits.
+override SCATTERS: bool = false;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> tracks: array<real>;
@@ -24,6 +26,7 @@ override CHI2: bool = false;
 @group(0) @binding(4) var<storage, read_write> statuses: array<u32>;
 @group(0) @binding(5) var<storage, read_write> layer_sums: array<real>;
 @group(0) @binding(6) var<storage, read_write> chi2s: array<real>;
+@group(0) @binding(7) var<storage, read> scatterings: array<real>;
 
 fn number(at: u32, n: u32) -> real {
     return tracks[at + n * BSIZE];
@@ -154,6 +157,8 @@ fn fit(slot: u32) {
                     }
                     if SEED_STATE {
                         sum += sum_of(state);
+                    } else if SCATTERS {
+                        state = scatter(state, scatterings[(group * params.layers + layer) * BSIZE + lane]);
                     }
                 } else {
                     status |= UNREACHABLE;

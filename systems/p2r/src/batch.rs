@@ -175,6 +175,8 @@ pub struct Batch<T: Number> {
     layout: Layout,
     tracks: Vec<T>,
     hits: Vec<T>,
+    /// Of each hit; empty if tracks do not scatter.
+    scatterings: Vec<T>,
     /// Whether a hit on a disk was ever set.
     has_disks: bool,
 }
@@ -191,7 +193,13 @@ impl<T: Number> Batch<T> {
             return Err(Error::OutOfMemory { bytes: layout.bytes::<T>(), available: Some(available) });
         }
         let slots = layout.slots();
-        Ok(Self { layout, tracks: zeros(slots * TRACK)?, hits: zeros(slots * layout.layers * HIT)?, has_disks: false })
+        Ok(Self {
+            layout,
+            tracks: zeros(slots * TRACK)?,
+            hits: zeros(slots * layout.layers * HIT)?,
+            scatterings: Vec::new(),
+            has_disks: false,
+        })
     }
 
     /// Returns the memory layout.
@@ -210,6 +218,14 @@ impl<T: Number> Batch<T> {
     #[must_use]
     pub fn hit_words(&self) -> &[T] {
         &self.hits
+    }
+
+    /// Returns the scattering at all hits; empty if tracks do not scatter. The value of track `i`
+    /// of an event in a layer is at `((event * groups + i / bsize) * layers + layer) * bsize + i %
+    /// bsize`.
+    #[must_use]
+    pub fn scattering_words(&self) -> &[T] {
+        &self.scatterings
     }
 
     /// Returns whether hits may lie on disks. Engines fit batches without disks faster.
@@ -280,6 +296,40 @@ impl<T: Number> Batch<T> {
         }
     }
 
+    /// Returns the scattering of a track behind its hit in a layer.
+    ///
+    /// # Panics
+    /// If the event, the track or the layer is out of range.
+    #[must_use]
+    pub fn scattering(&self, event: usize, track: usize, layer: usize) -> f64 {
+        let at = self.scattering_at(event, track, layer);
+        self.scatterings.get(at).map_or(0.0, |&value| value.into())
+    }
+
+    /// Sets the scattering of a track behind its hit in a layer: the variance of the projected
+    /// angle times (beta p)^2 \[rad^2 GeV^2\]. A fit in [`Mode::Sequential`](crate::Mode) adds it
+    /// to the covariance after the update with this hit. So the result lies behind the last hit.
+    /// [`Material`](crate::io::Material) sets the scattering at all hits.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    ///
+    /// # Panics
+    /// If the event, the track or the layer is out of range.
+    pub fn set_scattering(&mut self, event: usize, track: usize, layer: usize, value: f64) -> Result<()> {
+        let at = self.scattering_at(event, track, layer);
+        if self.scatterings.is_empty() {
+            self.scatterings = zeros(self.layout.slots() * self.layout.layers)?;
+        }
+        self.scatterings[at] = T::from_f64(value);
+        Ok(())
+    }
+
+    fn scattering_at(&self, event: usize, track: usize, layer: usize) -> usize {
+        assert!(layer < self.layout.layers, "layer {layer} of {}", self.layout.layers);
+        self.layout.at(self.checked(event, track), layer, self.layout.layers)
+    }
+
     fn checked(&self, event: usize, track: usize) -> usize {
         let Layout { events, tracks, .. } = self.layout;
         assert!(event < events && track < tracks, "track {track} of event {event}: {events} events of {tracks} tracks");
@@ -301,6 +351,9 @@ impl<T: Number> Batch<T> {
                 other.set_track(event, track, &self.track(event, track));
                 for layer in 0..layers {
                     other.set_hit(event, track, layer, &self.hit(event, track, layer));
+                    if !self.scatterings.is_empty() {
+                        other.set_scattering(event, track, layer, self.scattering(event, track, layer))?;
+                    }
                 }
             }
         }

@@ -54,10 +54,10 @@ impl Perigee {
         (is_sound && perigee.par[4] != 0.0).then_some(perigee)
     }
 
-    /// Returns the perigees of the first tracks of a batch, event after event, for which charges are
-    /// given. A track without a perigee has [`Perigee::NONE`].
+    /// Returns the perigees of the first tracks of a batch, event after event, for which charges
+    /// are given. A track without a perigee has [`Perigee::NONE`].
     #[must_use]
-    pub fn all<T: Number>(batch: &Batch<T>, fitted: &Fitted<T>, charges: &[f64]) -> Vec<Self> {
+    pub fn all(batch: &Batch<impl Number>, fitted: &Fitted<impl Number>, charges: &[f64]) -> Vec<Self> {
         let each = batch.layout().tracks.max(1);
         let of = |(i, &charge): (usize, &f64)| {
             let (event, track) = (i / each, i % each);

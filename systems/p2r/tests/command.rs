@@ -169,6 +169,51 @@ fn formulas_are_chosen_by_the_input() {
     }
 }
 
+/// Material widens the errors, and each fault of a detector is reported.
+#[test]
+fn tracks_scatter_in_a_detector() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, table, detector] = ["tracks.npz", "fitted.csv", "detector.toml"].map(|name| path(folder.path(), name));
+    write_sample(Path::new(&file));
+    let layers = |key: &str| -> String {
+        let (_, hits) = p2r::seed_track();
+        let radii = hits.iter().map(|hit| 10.0 * hit.pos[0].hypot(hit.pos[1]));
+        radii
+            .map(|radius| format!("[[layer]]\nkind = \"barrel\"\nids = [[8, 2]]\nradius_mm = {radius}\n{key}"))
+            .collect()
+    };
+    let fit = |more: &[&str]| {
+        let done = run(&[&["run", &file, "--engine", "cpu", "-q", "-o", &table], more].concat());
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        let mut rows = csv::Reader::from_path(&table).expect("a table");
+        let at = rows.headers().expect("a header").iter().position(|name| name == "phi0_error").expect("a column");
+        let first = rows.records().next().expect("a row").expect("a row");
+        (first[at].parse::<f64>().expect("a number"), text(&done.stderr))
+    };
+    let (exact, _) = fit(&[]);
+    let scattered = |key: &str| {
+        std::fs::write(&detector, layers(key)).expect("written");
+        fit(&["--detector", &detector])
+    };
+    let (thin, said) = scattered("");
+    assert!(said.is_empty(), "{said}");
+    assert!(1.05 * exact < thin && 1.05 * thin < scattered("radiation_lengths = 0.05\n").0, "{exact}, {thin}");
+    std::fs::write(&detector, "[[layer]]\nkind = \"barrel\"\nradius_mm = 4000.0\n").expect("written");
+    let (far, said) = fit(&["--detector", &detector]);
+    assert!(far == exact && said.starts_with("warning: 28 hits lie on no layer of "), "{far}, {exact}: {said}");
+    for (layers, mode, code, told) in [
+        (layers("radiation_lengths = 2.0\n"), "sequential", 1, "detector.toml: layer 0: its place is above 0"),
+        ("layer = 7".to_owned(), "sequential", 1, "detector.toml: "),
+        (layers(""), "seed-state", 2, "no track passes a layer"),
+    ] {
+        std::fs::write(&detector, layers).expect("written");
+        let done = run(&["run", &file, "--engine", "cpu", "--mode", mode, "--detector", &detector]);
+        let said = text(&done.stderr).replace("\n  │ ", " ");
+        assert!(done.status.code() == Some(code) && said.contains(told), "{told}: {said}");
+    }
+    assert_eq!(run(&["run", "--detector", &detector]).status.code(), Some(2));
+}
+
 /// Copies a sample with these charges, and with whole numbers of other types.
 fn write_in_other_types(from: &str, to: &str, charge: &[i8]) {
     let mut from = array_file::ArrayFile::open(Path::new(from)).expect("arrays");

@@ -9,7 +9,8 @@ mod forward;
 use std::f64::consts::{PI, TAU};
 
 use p2r::{
-    Batch, Engine, FIELD, Fitted, Fitter, Formulas, Hit, Layout, Mode, PULLS, Quality, Simulation, Spread, Track, pulls,
+    Batch, Engine, FIELD, Fitted, Fitter, Formulas, Hit, Layout, Mode, PERIGEE, PULLS, Perigee, Quality, Simulation,
+    Spread, Track, pulls,
 };
 
 const LAYERS: usize = 20;
@@ -175,13 +176,87 @@ fn pulls_are_of_unit_width() {
 }
 
 fn has_sound_pulls(batch: &Batch<f64>, truth: &[[f64; 6]]) {
-    let quality = Quality::of(&fit(batch), Mode::Sequential, 4000, Some(truth));
-    assert!(quality.tracks > 3990, "{quality:?}");
+    has_sound_pulls_of(&fit(batch), batch, truth);
+}
+
+fn has_sound_pulls_of(fitted: &Fitted<f32>, batch: &Batch<f64>, truth: &[[f64; 6]]) {
+    let tracks = batch.layout().tracks;
+    let quality = Quality::of(fitted, Mode::Sequential, tracks, Some(truth));
+    assert!(quality.tracks as usize * 1000 > 997 * tracks, "{quality:?}");
     assert_eq!((quality.pulls.len(), quality.hits), (PULLS, batch.layout().layers as f64));
     for (name, pull) in p2r::PULL_NAMES.iter().zip(&quality.pulls) {
         assert!(pull.mean.abs() < 0.1 && (pull.spread - 1.0).abs() < 0.1, "{name}: {quality:?}");
     }
     assert!((quality.chi2_per_ndf.expect("chi2") - 1.0).abs() < 0.05, "{quality:?}");
+}
+
+const BARRELS: [f64; 10] = [3.2, 7.2, 11.6, 17.2, 26.0, 36.0, 50.0, 66.0, 82.0, 102.0];
+
+/// Returns a helix from the beam line that scatters in 2 % of a radiation length at each barrel:
+/// its true states there, and its true parameters at the beam line.
+fn scattering_helix(rng: &mut fastrand::Rng) -> (Vec<[f64; 6]>, [f64; PERIGEE], f64) {
+    let charge = if rng.bool() { 1.0 } else { -1.0 };
+    let (pt, phi) = (0.8 + 2.0 * rng.f64(), TAU * rng.f64() - PI);
+    let theta = PI / 2.0 + (2.0 * rng.f64() - 1.0).sinh().atan();
+    let p: f64 = pt / theta.sin();
+    let beta = p / p.hypot(0.139_570_39);
+    // At the beam line both crossings are equally near.
+    let mut state = [1e-9 * phi.cos(), 1e-9 * phi.sin(), 0.0, 1.0 / pt, phi, theta];
+    let states = BARRELS.map(|radius| {
+        let at = at_radius(&state, charge, radius);
+        // The path in the layer is longer where the track does not cross it straight on.
+        let [x, y, .., phi, theta] = at;
+        let straight = (x * phi.cos() + y * phi.sin()) / radius * theta.sin();
+        let lengths: f64 = 0.02 / straight;
+        let angle = 0.0136 / (beta * p) * lengths.sqrt() * (1.0 + 0.038 * lengths.ln());
+        state = at;
+        state[4] += angle * forward::normal(rng) / theta.sin();
+        state[5] += angle * forward::normal(rng);
+        state[3] = 1.0 / (p * state[5].sin());
+        at
+    });
+    (states.to_vec(), [0.0, 0.0, phi, theta, charge / p], charge)
+}
+
+/// Tracks that scatter have sound pulls, at the last hit and at the beam line, if the fit knows the
+/// material.
+#[test]
+fn scattering_is_in_the_errors() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("detector.toml");
+    let layer = |radius: f64| {
+        format!("[[layer]]\nkind = \"barrel\"\nradius_mm = {}\nradiation_lengths = 0.02\n", 10.0 * radius)
+    };
+    std::fs::write(&file, BARRELS.map(layer).concat()).expect("written");
+    let material = p2r::io::Material::read(&file).expect("a detector");
+    let tracks = 1500;
+    let mut rng = fastrand::Rng::with_seed(17);
+    let layout = Layout { events: 1, tracks, layers: BARRELS.len(), bsize: 16 };
+    let mut batch = Batch::<f64>::new(layout).expect("a batch");
+    let (mut ends, mut perigees, mut charges) = (Vec::new(), Vec::new(), Vec::new());
+    for i in 0..tracks {
+        let (states, perigee, charge) = scattering_helix(&mut rng);
+        let (start, hits) = forward::measured(states.iter().rev().map(|&state| (state, false)), charge, &mut rng);
+        batch.set_track(0, i, &start);
+        hits.iter().enumerate().for_each(|(layer, hit)| batch.set_hit(0, i, layer, hit));
+        ends.push(states[0]);
+        perigees.push(perigee);
+        charges.push(charge);
+    }
+    let blind = Quality::of(&fit(&batch), Mode::Sequential, tracks, Some(&ends));
+    assert!(blind.chi2_per_ndf > Some(2.0), "{blind:?}");
+    assert_eq!(material.set(&mut batch).expect("room"), 0);
+    let fitted = fit(&batch);
+    has_sound_pulls_of(&fitted, &batch, &ends);
+    let mut widths = [0.0; PERIGEE];
+    for (found, truth) in Perigee::all(&batch, &fitted, &charges).iter().zip(&perigees) {
+        for n in 0..PERIGEE {
+            let off = found.par[n] - truth[n];
+            let off = if n == 2 { (off + PI).rem_euclid(TAU) - PI } else { off };
+            widths[n] += (off / found.errors()[n]).powi(2) / tracks as f64;
+        }
+    }
+    assert!(widths.iter().all(|width| (width.sqrt() - 1.0).abs() < 0.1), "{:?}", widths.map(f64::sqrt));
 }
 
 /// The published step to a radius: the path and its derivatives by the published recurrences, and

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use command_host::{Failure, MessageOptions};
-use p2r::io::{EventOptions, Labels, Sample, read_events, read_sample};
+use command_host::{Failure, MessageOptions, note};
+use p2r::io::{EventOptions, Labels, Material, Sample, read_events, read_sample};
 use p2r::{Batch, FIELD, MAX_LAYERS, Number};
 
 use super::options::{SimulationOptions, SpreadName, positive};
@@ -31,6 +31,10 @@ pub(super) struct InputOptions {
     /// Of a folder: smallest number of hits of a particle
     #[arg(long, default_value_t = 5, value_name = "N", help_heading = "Input")]
     min_hits: usize,
+    /// Of a file or folder: layers of a detector, as in zfinder's TOML. Tracks scatter in them
+    /// (Highland), by the radiation_lengths of each [default: no scattering]
+    #[arg(long, value_name = "FILE.toml", requires = "input", help_heading = "Input")]
+    detector: Option<PathBuf>,
     /// Events to simulate
     #[arg(long, default_value_t = 20, value_name = "N", conflicts_with = "input", help_heading = "Input")]
     events: usize,
@@ -70,7 +74,11 @@ impl InputOptions {
         // Reading the folder will report its errors.
         let in_folder = self.input.iter().filter_map(|path| path.read_dir().ok());
         let in_folder = in_folder.flat_map(|entries| entries.flatten().map(|entry| entry.path())).filter(is_read);
-        self.input.iter().cloned().chain(in_folder).collect()
+        self.input.iter().chain(&self.detector).cloned().chain(in_folder).collect()
+    }
+
+    pub(super) fn has_material(&self) -> bool {
+        self.detector.is_some()
     }
 
     pub(super) fn spread(&self) -> SpreadName {
@@ -101,7 +109,14 @@ impl InputOptions {
         };
         self.report(&sample, messages);
         messages.timed(format_args!("read {}", path.display()), start.elapsed());
-        Ok(Input { batch: sample.batch(self.bsize)?, labels: sample.labels() })
+        let mut batch = sample.batch(self.bsize)?;
+        if let Some(path) = &self.detector {
+            let outside = Material::read(path)?.set(&mut batch)?;
+            if outside > 0 {
+                note(&format!("warning: {outside} hits lie on no layer of {}", path.display()));
+            }
+        }
+        Ok(Input { batch, labels: sample.labels() })
     }
 
     fn event_options(&self) -> Result<EventOptions, Failure> {

@@ -87,6 +87,10 @@ impl Run {
 
     fn run_in<T: Number>(&self, messages: MessageOptions) -> Result<(), Failure> {
         check_distinct(self.input.files().iter().map(PathBuf::as_path), self.output.as_deref())?;
+        if self.mode == ModeName::SeedState && self.input.has_material() {
+            let help = "--mode sequential continues from layer to layer";
+            return Err(Failure::usage("--detector: in --mode seed-state no track passes a layer", help));
+        }
         let format = self.output.as_deref().map(Format::of).transpose()?;
         let builder = self.engine.builder(self.input.spread()).mode(self.mode.into()).map(self.map.into()).chi2(true);
         let shape = self.workgroup_size;

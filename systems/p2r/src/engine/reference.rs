@@ -24,6 +24,8 @@ pub(crate) const SMALL_STEP: f64 = 1e-4;
 pub(crate) const RADII: [f64; 2] = [1e-6, 1e9];
 /// A radius is reached if the last step is no more than this part of it.
 pub(crate) const REACHED: f64 = 1e-3;
+/// The mass of a pion \[GeV\].
+pub(crate) const PION: f64 = 0.139_570_39;
 /// The largest angle by which a track turns on its way to a disk.
 pub(crate) const MOST_TURN: f64 = std::f64::consts::PI;
 
@@ -33,7 +35,9 @@ pub(crate) fn fit<T: Number>(batch: &Batch<T>, task: Task, fitted: &mut Fitted<T
     let layout = batch.layout();
     for event in 0..layout.events {
         for i in 0..layout.tracks {
-            let hits: Vec<Hit> = (0..layout.layers).map(|layer| batch.hit(event, i, layer)).collect();
+            let layers = 0..layout.layers;
+            let hits: Vec<(Hit, f64)> =
+                layers.map(|layer| (batch.hit(event, i, layer), batch.scattering(event, i, layer))).collect();
             let done = fit_track(&batch.track(event, i), &hits, task);
             let slot = layout.slot(event, i);
             for (n, &number) in done.state.iter().enumerate() {
@@ -94,7 +98,8 @@ pub(crate) fn covariance_of(state: &[f64; STATE]) -> Matrix {
     full(&state[PARAMETERS..])
 }
 
-pub(crate) fn fit_track(track: &Track, hits: &[Hit], Task { mode, formulas, .. }: Task) -> Done {
+/// Fits a track to its hits, each with the scattering behind it.
+pub(crate) fn fit_track(track: &Track, hits: &[(Hit, f64)], Task { mode, formulas, .. }: Task) -> Done {
     let seed = State::of(track);
     let came = seed.words();
     let mut done = Done { state: came, status: Status::default(), layer_sum: 0.0, chi2: 0.0, updates: 0 };
@@ -104,7 +109,7 @@ pub(crate) fn fit_track(track: &Track, hits: &[Hit], Task { mode, formulas, .. }
         return done;
     }
     let mut state = seed;
-    for hit in hits.iter().filter(|hit| !hit.is_missing()) {
+    for (hit, scattering) in hits.iter().filter(|(hit, _)| !hit.is_missing()) {
         let from = if mode == Mode::SeedState { &seed } else { &state };
         let radius = hit.pos[0].hypot(hit.pos[1]);
         if !(radius > RADII[0] && radius < RADII[1]) {
@@ -127,8 +132,8 @@ pub(crate) fn fit_track(track: &Track, hits: &[Hit], Task { mode, formulas, .. }
             }
             Err(fault) => done.status.add(fault),
         }
-        state = at;
-        done.layer_sum += state.words().iter().sum::<f64>();
+        done.layer_sum += at.words().iter().sum::<f64>();
+        state = if mode == Mode::SeedState { at } else { scatter(&at, *scattering) };
     }
     done.state = state.words();
     if done.status.is_ok() && done.updates == 0 {
@@ -323,6 +328,20 @@ fn directions(par: &[f64; PARAMETERS], hit: &Hit, radius: f64) -> [[f64; 3]; 2] 
     }
 }
 
+/// Adds the multiple scattering in a layer: the direction changes by the same variance along theta
+/// and across it, and the momentum p stays.
+fn scatter(from: &State, scattering: f64) -> State {
+    let [.., ipt, _, theta] = from.par;
+    let mass = PION * ipt * theta.sin();
+    let variance = scattering * (ipt * theta.sin()).powi(2) * (1.0 + mass * mass);
+    // The changes of 1/pt, phi and theta by an angle along theta, and by one across it.
+    let along = [0.0, 0.0, 0.0, -ipt / theta.tan(), 0.0, 1.0];
+    let across = [0.0, 0.0, 0.0, 0.0, 1.0 / theta.sin(), 0.0];
+    let entry = |i: usize, j: usize| variance * (along[i] * along[j] + across[i] * across[j]);
+    let cov = std::array::from_fn(|i| std::array::from_fn(|j| from.cov[i][j] + entry(i, j)));
+    State { par: from.par, cov }
+}
+
 /// Updates a state with a hit and returns chi2, or the fault of the residual's covariance.
 fn update(state: &mut State, hit: &Hit, radius: f64) -> Result<f64, Status> {
     let h = directions(&state.par, hit, radius);
@@ -344,9 +363,9 @@ fn update(state: &mut State, hit: &Hit, radius: f64) -> Result<f64, Status> {
     for i in 0..PARAMETERS {
         state.par[i] += gain[i][0] * residual[0] + gain[i][1] * residual[1];
     }
-    let old = state.cov;
-    state.cov =
-        std::array::from_fn(|i| std::array::from_fn(|j| old[i][j] - gain[i][0] * hp[0][j] - gain[i][1] * hp[1][j]));
+    // Of the lower triangle: rounding makes the matrix asymmetric, and updates amplify that.
+    let updated = |i: usize, j: usize| state.cov[i][j] - gain[i][0] * hp[0][j] - gain[i][1] * hp[1][j];
+    state.cov = std::array::from_fn(|i| std::array::from_fn(|j| updated(i.max(j), i.min(j))));
     let weighted = |i: usize| inverse[i][0] * residual[0] + inverse[i][1] * residual[1];
     Ok(residual[0] * weighted(0) + residual[1] * weighted(1))
 }

@@ -19,17 +19,21 @@
 //!
 //! A folder ([`read_events`]) has events in the CSV files of TrackML or ACTS; see [`EventOptions`].
 //!
+//! [`Material`] reads the layers of a detector, in which tracks scatter.
+//!
 //! # Output
 //!
 //! [`write()`] writes an `.npy` array, [`write_arrays`] an `.npz` file with chi2 and pulls,
 //! [`write_table`] the same as CSV.
 
 mod events;
+mod material;
 mod output;
 mod sample;
 mod surfaces;
 mod table;
 
 pub use events::{EventOptions, read_events};
+pub use material::Material;
 pub use output::{COLUMNS, write, write_arrays, write_table};
 pub use sample::{Labels, Sample, SampleTrack, read_sample};

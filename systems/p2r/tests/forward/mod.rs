@@ -86,6 +86,27 @@ fn hit(state: &[f64; 6], is_on_disk: bool, rng: &mut fastrand::Rng) -> Hit {
     Hit { pos, cov: [xx, yx, yy, 0.0, 0.0, if is_on_disk { 0.0 } else { along * along }] }
 }
 
+/// Returns the smeared start at the first of some states, and the hits of all. A state comes
+/// with whether it lies on a disk.
+pub(crate) fn measured(
+    states: impl Iterator<Item = ([f64; 6], bool)> + Clone,
+    charge: f64,
+    rng: &mut fastrand::Rng,
+) -> (Track, Vec<Hit>) {
+    let (mut par, _) = states.clone().next().expect("a state");
+    let mut cov = [0.0; 21];
+    let sigma = [START[0], START[1], START[2] * par[3], START[3], START[4]];
+    [cov[0], cov[1], cov[2]] = rotated(&par, sigma[0], 1e-2 * sigma[0]);
+    let radius = par[0].hypot(par[1]);
+    let off = sigma[0] * normal(rng);
+    (par[0], par[1]) = (par[0] - par[1] / radius * off, par[1] + par[0] / radius * off);
+    for n in 2..6 {
+        cov[n * (n + 3) / 2] = sigma[n - 1].powi(2);
+        par[n] += sigma[n - 1] * normal(rng);
+    }
+    (Track { par, cov, charge }, states.map(|(state, is_on_disk)| hit(&state, is_on_disk, rng)).collect())
+}
+
 /// Returns a batch of one event, and the true states at the last hits.
 pub(crate) fn batch(seed: u64, layout: Layout) -> (Batch<f64>, Vec<[f64; 6]>) {
     let mut rng = fastrand::Rng::with_seed(seed);
@@ -94,21 +115,9 @@ pub(crate) fn batch(seed: u64, layout: Layout) -> (Batch<f64>, Vec<[f64; 6]>) {
     for (event, i) in (0..layout.events).flat_map(|event| (0..layout.tracks).map(move |i| (event, i))) {
         let helix = Helix::random(&mut rng);
         let crossings = helix.crossings(layout.layers);
-        let mut par = crossings[0].0;
-        let mut cov = [0.0; 21];
-        let sigma = [START[0], START[1], START[2] * par[3], START[3], START[4]];
-        [cov[0], cov[1], cov[2]] = rotated(&par, sigma[0], 1e-2 * sigma[0]);
-        let radius = par[0].hypot(par[1]);
-        let off = sigma[0] * normal(&mut rng);
-        (par[0], par[1]) = (par[0] - par[1] / radius * off, par[1] + par[0] / radius * off);
-        for n in 2..6 {
-            cov[n * (n + 3) / 2] = sigma[n - 1].powi(2);
-            par[n] += sigma[n - 1] * normal(&mut rng);
-        }
-        batch.set_track(event, i, &Track { par, cov, charge: helix.charge });
-        for (layer, (state, is_on_disk)) in crossings.iter().enumerate() {
-            batch.set_hit(event, i, layer, &hit(state, *is_on_disk, &mut rng));
-        }
+        let (start, hits) = measured(crossings.iter().copied(), helix.charge, &mut rng);
+        batch.set_track(event, i, &start);
+        hits.iter().enumerate().for_each(|(layer, hit)| batch.set_hit(event, i, layer, hit));
         truths.extend(crossings.last().map(|(state, _)| *state));
     }
     (batch, truths)

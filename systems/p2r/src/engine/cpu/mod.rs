@@ -4,6 +4,7 @@ mod disks;
 mod exact;
 mod lanes;
 mod p2r;
+mod scatter;
 mod state;
 mod update;
 
@@ -175,6 +176,8 @@ impl Part<'_> {
         let track = State::of(usable);
         let charge = sound.choose(charge, n(1.0));
         let mut state = track;
+        let scatterings = self.batch.scattering_words();
+        let scatters = self.mode == Mode::Sequential && !scatterings.is_empty();
         let mut sum = n(0.0);
         let mut chi2 = n(0.0);
         // Updates of all lanes, and of single lanes beyond these.
@@ -231,6 +234,10 @@ impl Part<'_> {
                 if self.mode == Mode::SeedState {
                     sum = done.choose(sum + sum_of(&updated), sum);
                 }
+            }
+            if scatters {
+                let behind = scatter::scatter(&updated, block.load(simd, scatterings, layer, layout.layers));
+                updated = chosen(done, &behind, &updated);
             }
             state = updated;
         }

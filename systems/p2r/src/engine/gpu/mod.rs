@@ -77,8 +77,9 @@ pub(crate) struct GpuEngine<T: Number> {
     gpu: Gpu,
     task: Task,
     settings: GpuSettings,
-    /// By the group size that they were built for, and whether hits may lie on disks.
-    kernels: Mutex<Vec<((usize, bool), Kernel)>>,
+    /// By the group size that they were built for, whether hits may lie on disks, and whether
+    /// tracks scatter.
+    kernels: Mutex<Vec<((usize, bool, bool), Kernel)>>,
     workspaces: Mutex<Vec<Workspace<T>>>,
 }
 
@@ -86,6 +87,7 @@ struct Workspace<T: Number> {
     params: Buffer<Params>,
     tracks: (Upload<T>, Buffer<T>),
     hits: (Upload<T>, Buffer<T>),
+    scatterings: (Upload<T>, Buffer<T>),
     states: (Buffer<T>, Readback<T>),
     statuses: (Buffer<u32>, Readback<u32>),
     layer_sums: (Buffer<T>, Readback<T>),
@@ -100,6 +102,7 @@ impl<T: Number> Workspace<T> {
             params: Buffer::new("params", BufferUsages::UNIFORM | BufferUsages::COPY_DST),
             tracks: (Upload::new("tracks on their way").cached(gpu), Buffer::new("tracks", input)),
             hits: (Upload::new("hits on their way").cached(gpu), Buffer::new("hits", input)),
+            scatterings: (Upload::new("scattering on its way").cached(gpu), Buffer::new("scattering", input)),
             states: (Buffer::new("states", output), Readback::new("states read back")),
             statuses: (Buffer::new("statuses", output), Readback::new("statuses read back")),
             layer_sums: (Buffer::new("sums of layers", output), Readback::new("sums of layers read back")),
@@ -112,10 +115,14 @@ impl<T: Number> Workspace<T> {
 type InFlight<T> = (Workspace<T>, Range<usize>, Submission);
 
 impl<T: Number> Workspace<T> {
-    fn encode_upload(&mut self, layout: Layout, events: usize, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
+    fn encode_upload(&mut self, batch: &Batch<T>, events: usize, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
+        let layout = batch.layout();
         let places = events * layout.groups() * layout.bsize;
         self.tracks.0.copy_to(encoder, &self.tracks.1, places * TRACK)?;
         self.hits.0.copy_to(encoder, &self.hits.1, places * layout.layers * HIT)?;
+        if !batch.scattering_words().is_empty() {
+            self.scatterings.0.copy_to(encoder, &self.scatterings.1, places * layout.layers)?;
+        }
         Ok(())
     }
 }
@@ -178,7 +185,8 @@ impl<T: Number> GpuEngine<T> {
 
     /// Returns the kernel for a batch.
     fn kernel(&self, batch: &Batch<T>) -> Result<Kernel> {
-        let key @ (bsize, has_disks) = (batch.layout().bsize, batch.has_disks());
+        let scatters = !batch.scattering_words().is_empty();
+        let key @ (bsize, has_disks, _) = (batch.layout().bsize, batch.has_disks(), scatters);
         let mut kernels = locked(&self.kernels);
         if let Some((_, kernel)) = kernels.iter().find(|(of, _)| *of == key) {
             return Ok(kernel.clone());
@@ -194,6 +202,7 @@ impl<T: Number> GpuEngine<T> {
                     ("BSIZE", bsize as f64),
                     ("SEED_STATE", f64::from(u8::from(self.task.mode == Mode::SeedState))),
                     ("CHI2", f64::from(u8::from(self.task.chi2))),
+                    ("SCATTERS", f64::from(u8::from(scatters))),
                 ],
                 checks: self.settings.checks,
             },
@@ -232,7 +241,7 @@ impl<T: Number> GpuEngine<T> {
                 return Ok(());
             }
             let mut next = match part {
-                Some(part) => Some((self.workspace(layout, part.len())?, part)),
+                Some(part) => Some((self.workspace(batch, part.len())?, part)),
                 None => None,
             };
             self.copy(batch, next.as_mut(), oldest.as_ref(), fitted)?;
@@ -241,7 +250,7 @@ impl<T: Number> GpuEngine<T> {
             }
             if let Some((mut workspace, part)) = next {
                 let mut encoder = self.gpu.encoder("fit");
-                workspace.encode_upload(layout, part.len(), &mut encoder)?;
+                workspace.encode_upload(batch, part.len(), &mut encoder)?;
                 let group = self.bind(&kernel, &workspace)?;
                 self.encode(&kernel, &group, layout, part.len(), &mut encoder, None)?;
                 self.encode_readback(&mut workspace, layout, part.len(), &mut encoder)?;
@@ -258,11 +267,11 @@ impl<T: Number> GpuEngine<T> {
         let Some(mut timer) = Timer::new(&self.gpu, 1) else { return Ok(None) };
         let mut times = vec![Duration::ZERO; rounds];
         for part in self.parts(layout, u64::MAX)? {
-            let mut next = (self.workspace(layout, part.len())?, part);
+            let mut next = (self.workspace(batch, part.len())?, part);
             self.copy(batch, Some(&mut next), None, &mut Fitted::new(Layout { events: 0, ..layout }, self.task)?)?;
             let (mut workspace, part) = next;
             let mut encoder = self.gpu.encoder("upload");
-            workspace.encode_upload(layout, part.len(), &mut encoder)?;
+            workspace.encode_upload(batch, part.len(), &mut encoder)?;
             self.gpu.wait(&self.gpu.submit(encoder)?)?;
             let group = self.bind(&kernel, &workspace)?;
             let seen: Vec<_> = timer.rounds(&self.gpu, rounds, |encoder, timer| {
@@ -277,8 +286,10 @@ impl<T: Number> GpuEngine<T> {
     }
 
     /// Returns buffers with room for a part of so many events.
-    fn workspace(&self, layout: Layout, events: usize) -> Result<Workspace<T>> {
+    fn workspace(&self, batch: &Batch<T>, events: usize) -> Result<Workspace<T>> {
         let gpu = &self.gpu;
+        let layout = batch.layout();
+        let scattering_layers = if batch.scattering_words().is_empty() { 0 } else { layout.layers };
         let mut workspace = locked(&self.workspaces).pop().unwrap_or_else(|| Workspace::new(gpu));
         let params = Params {
             tracks: layout.tracks as u32,
@@ -290,6 +301,7 @@ impl<T: Number> GpuEngine<T> {
         let places = events * layout.groups() * layout.bsize;
         workspace.tracks.1.reserve(gpu, places * TRACK)?;
         workspace.hits.1.reserve(gpu, (places * layout.layers * HIT).max(1))?;
+        workspace.scatterings.1.reserve(gpu, (places * scattering_layers).max(1))?;
         workspace.states.0.reserve(gpu, places * STATE)?;
         workspace.statuses.0.reserve(gpu, places)?;
         let [sums, chi2s] = self.task.lengths(places);
@@ -312,9 +324,11 @@ impl<T: Number> GpuEngine<T> {
         let slots = layout.groups() * layout.bsize;
         let mut views = Vec::new();
         if let Some((workspace, part)) = next {
-            let hits = layout.layers * HIT;
-            let tracks = (&mut workspace.tracks.0, batch.track_words(), TRACK);
-            for (to, words, each) in [tracks, (&mut workspace.hits.0, batch.hit_words(), hits)] {
+            let Workspace { tracks, hits, scatterings, .. } = workspace;
+            let hits = (&mut hits.0, batch.hit_words(), layout.layers * HIT);
+            let scatterings = (&mut scatterings.0, batch.scattering_words(), layout.layers);
+            let all = [(&mut tracks.0, batch.track_words(), TRACK), hits].into_iter();
+            for (to, words, each) in all.chain(Some(scatterings).filter(|(_, words, _)| !words.is_empty())) {
                 let words = &words[part.start * slots * each..part.end * slots * each];
                 views.push((to.map(gpu, words.len())?, words));
             }
@@ -363,6 +377,7 @@ impl<T: Number> GpuEngine<T> {
                 ("statuses", workspace.statuses.0.binding()?),
                 ("layer_sums", workspace.layer_sums.0.binding()?),
                 ("chi2s", workspace.chi2s.0.binding()?),
+                ("scatterings", workspace.scatterings.1.binding()?),
             ],
         )?)
     }

@@ -26,7 +26,7 @@ pub(crate) fn fit(precision: Precision, formulas: Formulas, has_disks: bool) -> 
         true => piece!(source, "surfaces/any.wgsl"),
         false => piece!(source, "surfaces/cylinders.wgsl"),
     };
-    piece!(source, "fit.wgsl")
+    piece!(source, "scatter.wgsl", "fit.wgsl")
 }
 
 #[cfg(test)]
@@ -47,7 +47,7 @@ mod tests {
             (0.0, 9600.0, Formulas::Exact, true),
             (1.0, 1.0, Formulas::P2r, true),
         ] {
-            let constants = [("SEED_STATE", seed_state), ("BSIZE", bsize)];
+            let constants = [("SEED_STATE", seed_state), ("BSIZE", bsize), ("SCATTERS", 1.0 - seed_state)];
             let f32_source = fit(Precision::F32, formulas, has_disks);
             let written = translations(&f32_source, &[], &constants, Capabilities::empty(), true)
                 .unwrap_or_else(|error| panic!("f32: {error}"));
