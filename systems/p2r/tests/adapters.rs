@@ -5,11 +5,13 @@
 #[allow(dead_code)]
 mod forward;
 
+use std::f64::consts::PI;
+
 use kernel_host::AdapterSummary;
 use kernel_host::testing::{on_adapters, shared_device};
 use p2r::{
-    AdapterChoice, Batch, Engine, Error, Fitted, Fitter, FitterBuilder, Formulas, IndexMap, Layout, Mode, STATE,
-    Simulation, Spread, Status,
+    AdapterChoice, Batch, Engine, Error, Fitted, Fitter, FitterBuilder, Formulas, IndexMap, Layout, Mode, Perigee,
+    STATE, Simulation, Spread, Status, Track,
 };
 
 const VARIANCES: [usize; 6] = [6, 8, 11, 15, 20, 26];
@@ -187,6 +189,58 @@ fn engines_agree_with_the_reference() {
     }
 }
 
+/// Returns helices that are fitted outwards from their last hit, outwards from a point before the
+/// beam line, and inwards along their direction.
+fn directions(layout: Layout) -> [Batch<f32>; 3] {
+    let simulation = Simulation { layout, spread: Spread::Helices, seed: 12, ..Simulation::default() };
+    let (batch, truth) = simulation.simulate_with_truth::<f32>().expect("a batch");
+    let [mut outward, mut from_beam, mut inward] = [batch.clone(), batch.clone(), batch.clone()];
+    for ((event, i), end) in tracks(layout).zip(&truth) {
+        let start = batch.track(event, i);
+        let mut state = [0.0; STATE];
+        state[..6].copy_from_slice(end);
+        state[6..].copy_from_slice(&start.cov);
+        let [_, z0, phi, ..] = Perigee::of(&state, start.charge, start.charge).expect("a perigee").par;
+        let [.., ipt, _, theta] = *end;
+        let before = [-0.05 * phi.cos(), -0.05 * phi.sin(), z0, ipt, phi, theta];
+        outward.set_track(event, i, &Track { par: *end, ..start });
+        from_beam.set_track(event, i, &Track { par: before, ..start });
+        for layer in 0..layout.layers {
+            let hit = batch.hit(event, i, layout.layers - 1 - layer);
+            outward.set_hit(event, i, layer, &hit);
+            from_beam.set_hit(event, i, layer, &hit);
+        }
+        // The same helix, on which the particle moves towards the beam.
+        let mut par = start.par;
+        (par[4], par[5]) = (par[4] + PI, PI - par[5]);
+        inward.set_track(event, i, &Track { par, charge: -start.charge, ..start });
+    }
+    [outward, from_beam, inward]
+}
+
+#[test]
+fn tracks_of_any_direction_agree_with_the_reference() {
+    let layout = Layout { events: 1, tracks: 60, layers: 12, bsize: 8 };
+    let batches = directions(layout).map(|batch| {
+        let references = references(&batch, KINDS[0]);
+        (batch, references)
+    });
+    for (name, builder) in engines().into_iter().filter(|(name, _)| kinds(name).len() == KINDS.len()) {
+        let fitter = builder.chi2(true).build::<f32>().expect("a fitter");
+        for (what, (batch, references)) in ["outward", "from the beam", "inward"].iter().zip(&batches) {
+            let found = fitter.fit(batch).expect("fitted");
+            for (event, track) in tracks(layout) {
+                let place = format!("{name}, {what}, track {track}");
+                assert_eq!(references.wanted.status(event, track), Status::default(), "{place}");
+                assert_eq!(found.status(event, track), Status::default(), "{place}");
+                hold(&place, &found.state(event, track), references, (event, track), SINGLE);
+                let chi2 = found.chi2(event, track).expect("chi2");
+                assert!(chi2 < 80.0, "{place}: chi2 {chi2} of 24 degrees of freedom");
+            }
+        }
+    }
+}
+
 /// In f64 next to nothing is left to rounding, so that every term of the derivatives is seen.
 #[test]
 fn adapters_in_f64_are_the_reference() {
@@ -270,7 +324,7 @@ fn hostile() -> (Batch<f32>, Vec<Status>) {
         Status::NOT_POSITIVE,
         Status::NOT_POSITIVE,
     ];
-    let mut track = |i: usize, change: &dyn Fn(&mut p2r::Track)| {
+    let mut track = |i: usize, change: &dyn Fn(&mut Track)| {
         let mut track = batch.track(0, i);
         change(&mut track);
         batch.set_track(0, i, &track);
