@@ -145,4 +145,17 @@ mod tests {
         assert!((highland(0.01).sqrt() - 1.122e-3).abs() < 1e-6);
         assert_eq!(highland(0.0), 0.0);
     }
+
+    /// Of a track from the beam line at 30 degrees to it, which turns by 60 degrees until 10 cm:
+    /// there it crosses a cylinder at 30 degrees to the radius.
+    #[test]
+    fn a_layer_is_thicker_at_an_angle() {
+        let theta = std::f64::consts::FRAC_PI_6;
+        let track = Track { par: [0.0, 0.0, 0.0, CURVATURE / -10.0, 0.3, theta], cov: [0.0; 21], charge: -1.0 };
+        let hit = |variance: f64| Hit { pos: [6.0, 8.0, 20.0], cov: [1e-4, 0.0, 1e-4, 0.0, 0.0, variance] };
+        assert!((cosine(&track, &hit(1e-4)) - 0.5 * theta.cos()).abs() < 1e-12);
+        assert!((cosine(&track, &hit(0.0)) - theta.cos()).abs() < 1e-12);
+        let flat = Track { par: [0.0, 0.0, 0.0, 1.0, 0.3, f64::NAN], ..track };
+        assert_eq!(cosine(&flat, &hit(0.0)), LEAST_COSINE);
+    }
 }
