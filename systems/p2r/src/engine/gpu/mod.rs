@@ -73,13 +73,15 @@ const ROW: u32 = 32_768;
 /// the host's caches before the device copies it.
 const IN_FLIGHT: usize = 2;
 
+/// A variant of the kernel: the group size, whether hits may lie on disks, and whether tracks
+/// scatter.
+type Variant = (usize, bool, bool);
+
 pub(crate) struct GpuEngine<T: Number> {
     gpu: Gpu,
     task: Task,
     settings: GpuSettings,
-    /// By the group size that they were built for, whether hits may lie on disks, and whether
-    /// tracks scatter.
-    kernels: Mutex<Vec<((usize, bool, bool), Kernel)>>,
+    kernels: Mutex<Vec<(Variant, Kernel)>>,
     workspaces: Mutex<Vec<Workspace<T>>>,
 }
 
