@@ -1,7 +1,6 @@
 //! Materials: mixtures of elements by mass fractions.
 
 use crate::error::{Error, Result};
-use crate::physics;
 
 /// Symbols and relative atomic masses of the elements from hydrogen on (IUPAC, abridged). For
 /// elements without a standard mass it is that of the longest-lived isotope.
@@ -159,13 +158,6 @@ impl Material {
     #[must_use]
     pub fn radiation_length(&self) -> f64 {
         self.radiation_length
-    }
-
-    /// Returns by which part photons of 100 MeV convert too often: 0.32 in lead, 0.07 in silicon.
-    /// The rate of pairs has neither screening nor Coulomb correction below complete screening.
-    #[must_use]
-    pub fn conversion_excess(&self) -> f64 {
-        physics::conversion_excess(self)
     }
 
     /// Returns the number of atoms \[1/mm^3\] of each element, with its atomic number.

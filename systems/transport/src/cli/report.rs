@@ -5,33 +5,30 @@ use std::io::{self, Write};
 
 use command_host::{scientific, table};
 use serde::Serialize;
-use transport::{Material, Outcome, Primary, Process, Status};
+use transport::{Kind, Outcome, Primary, Process, Status};
 
 use super::input::Particles;
 
 /// The largest missing part of the energy. More is a fault.
 pub(super) const BALANCE: f64 = 1e-4;
 
-/// Above this excess the rate of conversions is not trusted. Copper has 0.13, and tin 0.20.
-const MOST_EXCESS: f64 = 0.15;
-/// Photons of more energy \[MeV\] convert too often in heavy matter.
-const LEAST_ENERGY: f64 = 10.0;
+/// The attenuation of photons of these energies \[MeV\] is compared with published values.
+const TRUSTED: [f64; 2] = [0.01, 1e4];
 
-/// Returns a warning if photons convert too often in a material: if it is heavy, and particles have
-/// the energy of such photons or can radiate them.
-pub(super) fn conversions(materials: &[Material], primaries: &[Primary]) -> Option<String> {
-    let momentum = |primary: &Primary| primary.momentum.iter().map(|p| p * p).sum::<f64>().sqrt();
-    if !primaries.iter().any(|primary| momentum(primary) > LEAST_ENERGY) {
-        return None;
-    }
-    let excess = materials.iter().map(|material| (material.name(), material.conversion_excess()));
-    let heavy = excess.filter(|(_, excess)| *excess > MOST_EXCESS);
-    let heavy: Vec<_> = heavy.map(|(name, excess)| format!("{:.0} % at 100 MeV in `{name}`", 100.0 * excess)).collect();
-    (!heavy.is_empty()).then(|| {
+/// Returns a warning if particles have energies beyond the trusted range of the physics. Electrons
+/// and positrons of less energy stop where they are.
+pub(super) fn untrusted(primaries: &[Primary]) -> Option<String> {
+    let [low, high] = TRUSTED;
+    let beyond = |primary: &&Primary| {
+        let energy = primary.kinetic();
+        energy > high || (primary.kind == Kind::Photon && energy < low)
+    };
+    let count = primaries.iter().filter(beyond).count();
+    (count > 0).then(|| {
         format!(
-            "photons of 10 to 500 MeV convert too often: by {}; the rate is trusted within 15 % from 3 to 10 MeV and \
-             above 500 MeV, and within 20 % from 3 MeV on in matter as light as copper",
-            heavy.join(", ")
+            "{count} of {} particles are beyond the trusted range: photons of 10 keV to 10 GeV, electrons and \
+             positrons of up to 10 GeV",
+            primaries.len()
         )
     })
 }

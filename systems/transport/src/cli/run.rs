@@ -15,7 +15,7 @@ use super::options::{
 };
 use super::output::{Output, check_folder, check_scores, write_scores};
 use super::plot;
-use super::report::{BALANCE, Report, RunOptions, conversions};
+use super::report::{BALANCE, Report, RunOptions, untrusted};
 
 /// Transports particles until no track is left, and reports where their energy went
 ///
@@ -106,7 +106,7 @@ impl Run {
         let field = self.field.field()?;
         self.write_map(&field)?;
         let materials: Vec<_> = geometry.materials.iter().map(|material| material.name().to_owned()).collect();
-        let warnings: Vec<String> = conversions(&geometry.materials, &particles.primaries).into_iter().collect();
+        let warnings: Vec<String> = untrusted(&particles.primaries).into_iter().collect();
         warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
         let start = Instant::now();
         let simulation = self.builder().field(field).geometry(geometry).grid(grid).build()?;

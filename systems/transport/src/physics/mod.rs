@@ -1,13 +1,12 @@
 //! Rates, losses and ranges of electrons, positrons and photons in matter. Energies in MeV, lengths
 //! in mm.
 
-mod conversion;
+pub(crate) mod photons;
 mod rates;
 pub(crate) mod tables;
 
 use crate::error::{Error, Result};
 
-pub(crate) use conversion::conversion_excess;
 pub(crate) use rates::ELECTRON_MASS;
 pub(crate) use tables::Tables;
 

@@ -178,34 +178,26 @@ fn compressed_files_and_standard_input_are_read() {
     assert!(said(&done).contains("standard input:2: column `kind`: `muon` is none of"), "{}", said(&done));
 }
 
-/// A material in which photons convert too often is named with the trusted range.
+/// Energies beyond the trusted range are warned of, also with -q and in the JSON.
 #[test]
-fn heavy_matter_is_warned_of() {
+fn energies_beyond_the_trusted_range_are_warned_of() {
     let folder = tempfile::tempdir().expect("a folder");
-    let write = |name: &str, content: &str| {
-        std::fs::write(folder.path().join(name), content).expect("a file");
-        folder.path().join(name).to_str().expect("a name").to_owned()
-    };
-    let block = |name: &str, density: f64, element: &str| {
-        let material =
-            format!("[[material]]\nname = \"{name}\"\ndensity_g_cm3 = {density}\nfractions = {{ {element} = 1 }}");
-        let volume = format!("[[volume]]\nmaterial = \"{name}\"\nradius_mm = [0, 100]\nz_mm = [0, 100]");
-        write(&format!("{name}.toml"), &format!("[world]\nhalf_size_mm = [200, 200, 400]\n{material}\n{volume}\n"))
-    };
-    let (lead, silicon) = (block("lead", 11.35, "Pb"), block("silicon", 2.329, "Si"));
-    let header = "kind,x,y,z,px,py,pz\n";
-    let electron = write("electron.csv", &format!("{header}electron,0,0,-10,0,0,100\n"));
-    let photon = write("photon.csv", &format!("{header}photon,0,0,-10,0,0,50\n"));
-    let slow = write("slow.csv", &format!("{header}photon,0,0,-10,0,0,5\n"));
-    let words =
-        "warning: photons of 10 to 500 MeV convert too often: by 32 % at 100 MeV in `lead`; the rate is trusted";
-    for (input, geometry, is_warned) in
-        [(&electron, &lead, true), (&photon, &lead, true), (&slow, &lead, false), (&photon, &silicon, false)]
-    {
-        let arguments = ["run", "--engine", "cpu", "-q", "--json", "--geometry", geometry, "--input", input];
-        let done = run(&[&arguments[..], &["--field", "uniform=0"]].concat());
+    let path = folder.path().join("beam.csv");
+    let path = path.to_str().expect("a name");
+    for (kind, momentum, is_warned) in [
+        ("photon", "0.009", true),
+        ("photon", "0.02", false),
+        ("electron", "0.05", false),
+        ("electron", "10001", true),
+        ("photon", "9999", false),
+    ] {
+        // The first particle leaves the world.
+        let rows = format!("photon,0,0,15999,0,0,100\n{kind},0,0,15999,0,0,{momentum}\n");
+        std::fs::write(path, format!("kind,x,y,z,px,py,pz\n{rows}")).expect("a file");
+        let done = run(&["run", "--engine", "cpu", "-q", "--json", "--input", path]);
         assert!(done.status.success(), "{}", said(&done));
-        assert_eq!(said(&done).contains(words), is_warned, "{input} {geometry}: {}", said(&done));
+        let words = "warning: 1 of 2 particles are beyond the trusted range: photons of 10 keV to 10 GeV";
+        assert_eq!(said(&done).contains(words), is_warned, "{kind} {momentum}: {}", said(&done));
         let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
         assert_eq!(list(&report["warnings"]).len(), usize::from(is_warned));
     }

@@ -17,9 +17,7 @@ fn shells_and_man_know_the_command_line() {
     let page = printed(&["man"]);
     assert!(page.contains(".TH transport"), "{page}");
     let quiet = run(&["-q", "run", "--engine", "cpu", "--tracks", "1"]);
-    // Lead tungstate is heavy.
-    let words = said(&quiet);
-    assert!(quiet.status.success() && words.lines().count() == 1 && words.starts_with("warning: photons"), "{words}");
+    assert!(quiet.status.success() && quiet.stdout.len() > 100 && said(&quiet).is_empty(), "{}", said(&quiet));
     let verbose = run(&["run", "-v", "--engine", "cpu", "--tracks", "1"]);
     assert!(said(&verbose).contains("transported 1 particle"), "{}", said(&verbose));
 }

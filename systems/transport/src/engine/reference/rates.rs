@@ -5,12 +5,11 @@
 use std::f64::consts::{LN_10, PI, TAU};
 
 use crate::material::Material;
-use crate::physics::Cuts;
+use crate::physics::{Cuts, photons};
 
 pub(super) const MASS: f64 = 0.510_998_95;
 /// The classical radius of the electron \[mm\].
 const R_E: f64 = 2.817_940_326_2e-12;
-const ALPHA: f64 = 1.0 / 137.035_999;
 
 const NODES: usize = 78;
 const PER_DECADE: f64 = 7.0;
@@ -174,27 +173,9 @@ fn compton(material: &Material, energy: f64) -> f64 {
     material.electrons() * PI * R_E * R_E / k * integral(least, 1.0, spectrum)
 }
 
-/// Bethe and Heitler without screening (Maximon's series), at most complete screening.
+/// From cross sections of atoms in barns of 1e-22 mm^2.
 fn pair(material: &Material, energy: f64) -> f64 {
-    let k = energy / MASS;
-    if k <= 2.0 {
-        return 0.0;
-    }
-    let series = if k < 4.0 {
-        let rho = (2.0 * k - 4.0) / (k + 2.0 + 2.0 * (2.0 * k).sqrt());
-        let sum = 1.0 + rho / 2.0 + 23.0 / 40.0 * rho.powi(2) + 11.0 / 60.0 * rho.powi(3) + 29.0 / 960.0 * rho.powi(4);
-        TAU / 3.0 * (1.0 - 2.0 / k).powi(3) * sum
-    } else {
-        let l = (2.0 * k).ln();
-        const ZETA_3: f64 = 1.202_056_903_159_594;
-        28.0 / 9.0 * l - 218.0 / 27.0
-            + (2.0 / k).powi(2)
-                * (2.0 / 3.0 * l.powi(3) - l * l + (6.0 - PI * PI / 3.0) * l + 2.0 * ZETA_3 + PI * PI / 6.0 - 3.5)
-            - (2.0 / k).powi(4) * (3.0 / 16.0 * l + 0.125)
-            - (2.0 / k).powi(6) * (29.0 / 2304.0 * l - 77.0 / 13_824.0)
-    };
-    let nuclei: f64 = material.atoms().map(|(z, atoms)| atoms * z * (z + 1.0)).sum();
-    (nuclei * ALPHA * R_E * R_E * series).min(7.0 / 9.0 / material.radiation_length())
+    material.atoms().map(|(z, atoms)| atoms * 1e-22 * photons::pair(z, energy)).sum()
 }
 
 /// The table of lead, scaled, straight in both logarithms.
