@@ -36,7 +36,7 @@ fn choose(before: Track) -> Track {
     var first = COMPTON;
     var bound = LONGEST;
     if is_photon {
-        rates = of_photon(track.material, kinetic).xyz;
+        rates = of_photon(track.material, kinetic);
         if kinetic <= 2.0 * ELECTRON_MASS {
             rates.y = 0.0;
         }

@@ -44,7 +44,7 @@ struct Params {
     classes: u32, // of the sort; the last one is vacant slots
     scored_materials: u32, // 0 if primaries are not scored
     regions_row: u32, // of the tables: materials by region
-    unused: u32,
+    photon_rows: u32, // of each material
     bins_low: vec2<f32>, // of r and z
     bins_per_mm: vec2<f32>,
     bins: vec2<u32>,

@@ -24,9 +24,6 @@ const ELEMENTS: [(&str, f64); 92] = [
 
 /// 1/mol.
 const AVOGADRO: f64 = 6.022_140_76e23;
-/// The photoelectric cross section of an atom is taken as this power of the atomic number.
-const PHOTOELECTRIC_POWER: f64 = 4.5;
-const LEAD: (f64, f64) = (82.0, 207.2);
 
 /// An element of a material.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,8 +48,6 @@ pub struct Material {
     mean_excitation: f64,
     /// The density effect: C, x0, x1, a, k.
     sternheimer: [f64; 5],
-    /// The photoelectric cross section for a mass, relative to lead.
-    of_lead: f64,
 }
 
 impl Material {
@@ -72,7 +67,6 @@ impl Material {
             radiation_length: 8.9,
             mean_excitation: 600.7e-6,
             sternheimer: [5.8528, 0.4068, 3.0023, 0.227_58, 3.0],
-            of_lead: 0.73,
         }
     }
 
@@ -106,7 +100,6 @@ impl Material {
             radiation_length: 10.0 / (density * per_length),
             mean_excitation: 1e-6 * excitation,
             sternheimer: density_effect(excitation, 28.816 * (density * electrons).sqrt(), density),
-            of_lead: sum(&|part| (part.z / LEAD.0).powf(PHOTOELECTRIC_POWER) * LEAD.1 / part.mass),
             parts,
         };
         material.check()?;
@@ -172,21 +165,12 @@ impl Material {
         self.atoms().map(|(z, atoms)| z * atoms).sum()
     }
 
-    /// Returns the density \[g/mm^3\].
-    pub(crate) fn density(&self) -> f64 {
-        1e-3 * self.density
-    }
-
     pub(crate) fn mean_excitation(&self) -> f64 {
         self.mean_excitation
     }
 
     pub(crate) fn sternheimer(&self) -> [f64; 5] {
         self.sternheimer
-    }
-
-    pub(crate) fn of_lead(&self) -> f64 {
-        self.of_lead
     }
 }
 

@@ -6,7 +6,8 @@ use crate::geometry::{Bounds, Geometry, Mesh};
 use crate::integrate::Accuracy;
 use crate::number::Number;
 use crate::philox::Random;
-use crate::physics::{Cuts, Tables};
+use crate::physics::Cuts;
+use crate::physics::tables::{Tables, photon_nodes};
 use crate::track::{MOST_LOOPS, MOST_MATERIALS, MOST_STEPS};
 
 /// How electrons and positrons scatter along a step in matter.
@@ -90,11 +91,12 @@ pub(crate) struct World<T> {
 
 impl<T: Number> World<T> {
     pub(crate) fn new(settings: &Settings, mesh: &Mesh) -> Self {
-        let cuts = &settings.cuts;
+        let (cuts, materials) = (&settings.cuts, &settings.geometry.materials);
+        let nodes = photon_nodes(materials);
         Self {
             field: settings.field.clone(),
             bounds: Bounds::new(mesh),
-            tables: settings.geometry.materials.iter().map(|material| Tables::new(material, cuts)).collect(),
+            tables: materials.iter().map(|material| Tables::new(material, cuts, &nodes)).collect(),
             electron_cut: T::of(cuts.electron),
             photon_cut: T::of(cuts.photon),
             stop: T::of(cuts.stop),

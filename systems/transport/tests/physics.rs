@@ -38,9 +38,9 @@ fn photons_are_attenuated_as_published() {
         let outcome = run(block(material, depth), &beam(Kind::Photon, energy, count), 1);
         let found = outcome.processes[Process::Nothing as usize] as f64 / count as f64;
         let wanted: f64 = (-attenuation * density * depth / 10.0_f64).exp();
-        // Rates are good to some 5 %, and the sample to 1 %.
+        // Rates are good to 3 % here, and the sample to 1 %.
         let mu = found.ln() / wanted.ln();
-        assert!((mu - 1.0).abs() < 0.06, "{energy} MeV: {found} pass, not {wanted}");
+        assert!((mu - 1.0).abs() < 0.04, "{energy} MeV: {found} pass, not {wanted}");
     }
 }
 
@@ -118,7 +118,8 @@ fn rates_of_electrons_are_those_of_the_formulas() {
             // Rates are straight in log(energy) between points of a table, seven a decade.
             assert!((found / wanted - 1.0).abs() < 0.015, "{process:?} at {energy} MeV: {found}, not {wanted}");
         };
-        for energy in [0.3, 1.0, 20.0, 300.0] {
+        // At lower energies the binding of electrons counts.
+        for energy in [1.0, 5.0, 20.0, 300.0] {
             // Over 1 - cos(theta), of which forward angles matter at high energies.
             let differential = |away: f64| {
                 let part = 1.0 / (1.0 + energy / mass * away);

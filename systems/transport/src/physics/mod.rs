@@ -8,7 +8,6 @@ pub(crate) mod tables;
 use crate::error::{Error, Result};
 
 pub(crate) use rates::ELECTRON_MASS;
-pub(crate) use tables::Tables;
 
 /// Energy thresholds \[MeV\].
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,23 +10,6 @@ const ELECTRON_RADIUS: f64 = 2.817_940_326_2e-12;
 /// mm^2.
 const BARN: f64 = 1e-22;
 
-/// The photoelectric effect of lead \[cm^2/g\] at energies \[MeV\], rounded; good to some 10 %.
-const PHOTOELECTRIC: [(f64, f64); 13] = [
-    (0.1, 5.3),
-    (0.15, 1.83),
-    (0.2, 0.846),
-    (0.3, 0.293),
-    (0.4, 0.145),
-    (0.5, 0.0853),
-    (0.6, 0.0565),
-    (0.8, 0.0302),
-    (1.0, 0.0189),
-    (1.5, 0.0086),
-    (2.0, 0.0052),
-    (3.0, 0.0027),
-    (10.0, 5.6e-4),
-];
-
 /// (T / m + 1)^2 and beta^2.
 fn speed(kinetic: f64) -> (f64, f64) {
     let gamma = kinetic / ELECTRON_MASS + 1.0;
@@ -87,13 +70,19 @@ pub(super) fn energy_loss(material: &Material, kinetic: f64, cuts: &Cuts) -> f64
     collisions + radiation
 }
 
-/// Klein and Nishina, for a photon of an energy.
-pub(super) fn compton_rate(material: &Material, energy: f64) -> f64 {
+/// Klein and Nishina's cross section of a free electron for a photon of an energy \[mm^2\].
+fn klein_nishina(energy: f64) -> f64 {
     let k = energy / ELECTRON_MASS;
     let two = 1.0 + 2.0 * k;
     let of_radius = (1.0 + k) / (k * k) * (2.0 * (1.0 + k) / two - two.ln() / k) + two.ln() / (2.0 * k)
         - (1.0 + 3.0 * k) / (two * two);
-    material.electrons() * std::f64::consts::TAU * ELECTRON_RADIUS * ELECTRON_RADIUS * of_radius
+    std::f64::consts::TAU * ELECTRON_RADIUS * ELECTRON_RADIUS * of_radius
+}
+
+/// Klein and Nishina for electrons in atoms, for a photon of an energy.
+pub(super) fn compton_rate(material: &Material, energy: f64) -> f64 {
+    let electrons = material.atoms().map(|(z, atoms)| z * atoms * photons::incoherent_ratio(z, energy));
+    electrons.sum::<f64>() * klein_nishina(energy)
 }
 
 /// Pairs of a photon of an energy.
@@ -101,15 +90,9 @@ pub(super) fn pair_rate(material: &Material, energy: f64) -> f64 {
     BARN * material.atoms().map(|(z, atoms)| atoms * photons::pair(z, energy)).sum::<f64>()
 }
 
-/// The photoelectric effect for a photon of an energy: a table, straight in the logarithms between
-/// its points.
+/// The photoelectric effect for a photon of an energy.
 pub(super) fn photoelectric_rate(material: &Material, energy: f64) -> f64 {
-    let after = PHOTOELECTRIC.iter().position(|&(e, _)| e > energy).unwrap_or(PHOTOELECTRIC.len() - 1).max(1);
-    let [(e0, y0), (e1, y1)] = [PHOTOELECTRIC[after - 1], PHOTOELECTRIC[after]];
-    let part = (energy / e0).ln() / (e1 / e0).ln();
-    let mass = y0 * (y1 / y0).powf(part);
-    // cm^2/g are 100 mm^2/g.
-    100.0 * material.of_lead() * material.density() * mass
+    BARN * material.atoms().map(|(z, atoms)| atoms * photons::photoelectric(z, energy)).sum::<f64>()
 }
 
 #[cfg(test)]
@@ -174,14 +157,12 @@ mod tests {
         let least = (1..40).map(|i| energy_loss(&matter(), 0.1 * f64::from(i), &all)).fold(f64::INFINITY, f64::min);
         near(least, 0.93, 0.03);
         // Klein and Nishina at 511 keV: 0.2866 b an electron.
-        near(compton_rate(&matter(), ELECTRON_MASS) / matter().electrons(), 0.2866e-22, 2e-3);
+        near(klein_nishina(ELECTRON_MASS), 0.2866e-22, 2e-3);
         // At low energies Thomson's 0.665 b.
-        near(compton_rate(&matter(), 1e-3) / matter().electrons(), 0.6652e-22 * (1.0 - 2e-3 / ELECTRON_MASS), 1e-4);
+        near(klein_nishina(1e-3), 0.6652e-22 * (1.0 - 2e-3 / ELECTRON_MASS), 1e-4);
         assert_eq!(pair_rate(&matter(), 1.0), 0.0);
         assert!(pair_rate(&matter(), 1.03) > 0.0 && pair_rate(&matter(), 1.03) < 1e-6);
         // With complete screening 7/9 of the radiation length.
         near(pair_rate(&matter(), 1e6), 7.0 / 9.0 / 8.9, 0.04);
-        near(photoelectric_rate(&matter(), 0.2), 100.0 * 0.73 * 8.28e-3 * 0.846, 1e-9);
-        assert!(photoelectric_rate(&matter(), 50.0) < photoelectric_rate(&matter(), 10.0));
     }
 }

@@ -1,24 +1,49 @@
 //! Rates, losses and ranges at nodes of energy, as the prototype's physics vectors have them.
 
-use super::Cuts;
 use super::rates::{bremsstrahlung_rate, compton_rate, energy_loss, moller_rate, pair_rate, photoelectric_rate};
+use super::{Cuts, photons};
 use crate::material::Material;
 use crate::number::Number;
 
-/// Nodes: seven a decade, from 100 eV to 10 TeV.
+/// Nodes of electrons: seven a decade, from 100 eV to 10 TeV.
 pub(crate) const NODES: usize = 78;
 pub(crate) const PER_DECADE: f64 = 7.0;
 /// MeV.
 pub(crate) const LOWEST: f64 = 1e-4;
 
-/// Straight in the logarithm of the energy between nodes; the range in both logarithms, so that it
-/// can be turned round exactly.
+/// The range of nodes of photons \[MeV\], their number a decade, and their number without edges.
+pub(crate) const PHOTON_RANGE: [f64; 2] = [1e-3, 1e7];
+pub(crate) const PHOTONS_PER_DECADE: f64 = 10.0;
+pub(crate) const PHOTON_NODES: usize = 101;
+/// Edges below this energy \[MeV\] are between nodes.
+const LEAST_EDGE: f64 = 0.01;
+/// The two nodes at an edge are this part of its energy below and above it.
+const EDGE_GAP: f64 = 1e-5;
+
+/// Straight in the logarithm of the energy between nodes. The range and the photoelectric effect
+/// are straight in both logarithms, so that the range can be turned round exactly.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tables<T> {
     /// Bremsstrahlung and Moller \[1/mm\], loss \[MeV/mm\] and the logarithm of the range \[mm\].
     pub(crate) electron: Vec<[T; 4]>,
-    /// Compton, pairs and photoelectric effect \[1/mm\]; the radiation length \[mm\].
+    /// Compton and pairs \[1/mm\], the logarithms of the photoelectric effect \[1/mm\] and of the
+    /// energy.
     pub(crate) photon: Vec<[T; 4]>,
+    /// mm.
+    pub(crate) radiation_length: T,
+}
+
+/// Returns the nodes of photons \[MeV\]. All materials have the same: evenly in the logarithm, and
+/// at both sides of the edges of all elements.
+pub(crate) fn photon_nodes(materials: &[Material]) -> Vec<f64> {
+    let even = (0..PHOTON_NODES).map(|node| PHOTON_RANGE[0] * 10_f64.powf(node as f64 / PHOTONS_PER_DECADE));
+    let edges = materials.iter().flat_map(Material::atoms).flat_map(|(z, _)| photons::edges(z));
+    let edges = edges.filter(|&edge| edge > LEAST_EDGE);
+    let mut nodes: Vec<f64> = even.chain(edges.flat_map(|e| [e * (1.0 - EDGE_GAP), e * (1.0 + EDGE_GAP)])).collect();
+    nodes.sort_by(f64::total_cmp);
+    // Logarithms rise, also in f32.
+    nodes.dedup_by(|next, node| next.ln() as f32 <= node.ln() as f32);
+    nodes
 }
 
 /// The energy of a node \[MeV\].
@@ -27,7 +52,8 @@ fn energy(node: usize) -> f64 {
 }
 
 impl<T: Number> Tables<T> {
-    pub(crate) fn new(material: &Material, cuts: &Cuts) -> Self {
+    /// The tables of a material, with the nodes of photons.
+    pub(crate) fn new(material: &Material, cuts: &Cuts, photon_nodes: &[f64]) -> Self {
         // Below the first node the loss is what it is there.
         let mut range = energy(0) / energy_loss(material, energy(0), cuts);
         let electron = |node: usize| {
@@ -43,17 +69,14 @@ impl<T: Number> Tables<T> {
             ]
             .map(T::of)
         };
-        let photon = |node: usize| {
-            let e = energy(node);
-            [
-                compton_rate(material, e),
-                pair_rate(material, e),
-                photoelectric_rate(material, e),
-                material.radiation_length(),
-            ]
-            .map(T::of)
+        let photon = |&e: &f64| {
+            [compton_rate(material, e), pair_rate(material, e), photoelectric_rate(material, e).ln(), e.ln()].map(T::of)
         };
-        Self { electron: (0..NODES).map(electron).collect(), photon: (0..NODES).map(photon).collect() }
+        Self {
+            electron: (0..NODES).map(electron).collect(),
+            photon: photon_nodes.iter().map(photon).collect(),
+            radiation_length: T::of(material.radiation_length()),
+        }
     }
 
     /// The node below an energy \[MeV\], and how far above it the energy is; no further than the
@@ -73,15 +96,25 @@ impl<T: Number> Tables<T> {
         between(self.electron[node], self.electron[node + 1], part)
     }
 
-    /// The radiation length \[mm\].
-    pub(crate) fn radiation_length(&self) -> T {
-        self.photon[0][3]
-    }
-
     /// Of a photon of an energy \[MeV\]: Compton, pairs, photoelectric effect \[1/mm\].
-    pub(crate) fn of_photon(&self, energy: T) -> [T; 4] {
-        let (node, part) = Self::place(energy);
-        between(self.photon[node], self.photon[node + 1], part)
+    pub(crate) fn of_photon(&self, energy: T) -> [T; 3] {
+        let rows = &self.photon;
+        let [low, high] = PHOTON_RANGE.map(|energy| T::of(energy.ln()));
+        let logarithm = energy.ln().most(low).least(high);
+        let along = (logarithm - low) * T::of(PHOTONS_PER_DECADE / std::f64::consts::LN_10);
+        // Above all edges this is the row.
+        let edges = rows.len().saturating_sub(PHOTON_NODES);
+        let mut row = (Into::<f64>::into(along) as usize + edges).min(rows.len() - 2);
+        while row > 0 && rows[row][3] > logarithm {
+            row -= 1;
+        }
+        while row + 2 < rows.len() && rows[row + 1][3] <= logarithm {
+            row += 1;
+        }
+        let (before, after) = (rows[row], rows[row + 1]);
+        let [compton, pair, photoelectric, _] =
+            between(before, after, (logarithm - before[3]) / (after[3] - before[3]));
+        [compton, pair, photoelectric.exp()]
     }
 
     /// The kinetic energy \[MeV\] whose range has a logarithm.
@@ -125,7 +158,8 @@ mod tests {
 
     fn hold<T: Number>(within: f64) {
         let (cuts, material) = (Cuts::default(), Material::lead_tungstate());
-        let tables = Tables::<T>::new(&material, &cuts);
+        let nodes = photon_nodes(std::slice::from_ref(&material));
+        let tables = Tables::<T>::new(&material, &cuts, &nodes);
         // At nodes they are what they are made of.
         for node in [30, 40, 50] {
             let e = energy(node);
@@ -138,8 +172,24 @@ mod tests {
             for (found, wanted) in found.into_iter().zip(wanted) {
                 assert!((found - wanted).abs() <= within * wanted.max(0.01), "{}: {found}, not {wanted}", T::PRECISION);
             }
-            let found: f64 = tables.of_photon(T::of(e))[0].into();
-            assert!((found / compton_rate(&material, e) - 1.0).abs() < within);
+        }
+        // Three K and L edges of tungsten and lead each are above 10 keV, and L3 of tungsten.
+        assert_eq!(nodes.len(), PHOTON_NODES + 2 * 8);
+        assert!((nodes[nodes.len() - 1] / PHOTON_RANGE[1] - 1.0).abs() < 1e-9);
+        for &e in &nodes {
+            let wanted = [compton_rate(&material, e), pair_rate(&material, e), photoelectric_rate(&material, e)];
+            for (found, wanted) in tables.of_photon(T::of(e)).into_iter().zip(wanted) {
+                let found: f64 = found.into();
+                assert!((found - wanted).abs() <= 20.0 * within * wanted.max(1e-4), "{e} MeV: {found}, not {wanted}");
+            }
+        }
+        // Between nodes, but not in edges: the curvature of the rates.
+        for e in nodes.windows(2).filter(|pair| pair[1] > 1.001 * pair[0]).map(|pair| (pair[0] * pair[1]).sqrt()) {
+            let wanted = [compton_rate(&material, e), photoelectric_rate(&material, e)];
+            let [compton, _, photoelectric] = tables.of_photon(T::of(e)).map(|x| x.into());
+            for (found, wanted) in [compton, photoelectric].into_iter().zip(wanted) {
+                assert!((found / wanted - 1.0).abs() < 0.01, "{e} MeV: {found}, not {wanted}");
+            }
         }
         // Ranges are turned round.
         for e in [2e-4, 0.1, 0.3, 1.0, 7.7, 1000.0, 9e6] {
@@ -151,8 +201,8 @@ mod tests {
         let range = Into::<f64>::into(tables.of_electron(T::of(1.0))[3]).exp();
         assert!((0.5..1.0).contains(&range), "{range} mm");
         // Beyond the ends, the ends.
-        assert_eq!(tables.of_photon(T::of(1e9)), tables.photon[NODES - 1]);
-        assert_eq!(tables.of_photon(T::of(0.0)), tables.photon[0]);
+        assert_eq!(tables.of_photon(T::of(1e9)), tables.of_photon(T::of(1e7)));
+        assert_eq!(tables.of_photon(T::of(0.0)), tables.of_photon(T::of(1e-3)));
     }
 
     #[test]

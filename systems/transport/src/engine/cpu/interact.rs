@@ -95,7 +95,7 @@ fn scattered<T: Number>(world: &World<T>, track: &Track<T>) -> Vector<T> {
     let mut draws = world.random.draws(track.number, track.steps).from(SCATTER_DRAW);
     let mut draw = || T::of(f64::from(draws.uniform()));
     let [zero, one, two] = [0.0, 1.0, 2.0].map(T::of);
-    let thickness = track.step / world.tables(track.material).radiation_length();
+    let thickness = track.step / world.tables(track.material).radiation_length;
     let p = momentum(track.kinetic);
     let beta = p / (track.kinetic + T::of(ELECTRON_MASS));
     let correction = (one + T::of(0.038) * (thickness / (beta * beta)).ln()).most(zero);

@@ -57,7 +57,7 @@ fn choose<T: Number>(world: &World<T>, track: &mut Track<T>) {
         }
     };
     if track.kind == Kind::Photon {
-        let [compton, pair, photoelectric, _] = tables.of_photon(kinetic);
+        let [compton, pair, photoelectric] = tables.of_photon(kinetic);
         after(Process::Compton, compton);
         after(Process::Pair, if kinetic > T::of(2.0 * ELECTRON_MASS) { pair } else { T::of(0.0) });
         after(Process::Photoelectric, photoelectric);

@@ -6,7 +6,7 @@ use super::field::GpuAccuracy;
 use crate::deposits::{Bins, Grid};
 use crate::geometry::{Bounds, Geometry, Mesh};
 use crate::philox::Random;
-use crate::physics::tables::NODES;
+use crate::physics::tables::{NODES, Tables, photon_nodes};
 use crate::world::{Scattering, Settings, World};
 
 /// Numbers of edges, four together, and of half planes, as in shaders/types.wgsl.
@@ -35,7 +35,7 @@ pub(crate) struct Params {
     classes: u32,
     scored_materials: u32,
     regions_row: u32,
-    unused: u32,
+    photon_rows: u32,
     bins_low: [f32; 2],
     bins_per_mm: [f32; 2],
     bins: [u32; 2],
@@ -49,6 +49,8 @@ impl Params {
     pub(crate) fn new(settings: &Settings, mesh: &Mesh, grid: &Grid, classes: u32) -> Self {
         let bounds = Bounds::<f32>::new(mesh);
         let bins = Bins::<f32>::new(grid);
+        let materials = &settings.geometry.materials;
+        let photon_rows = photon_nodes(materials).len();
         let (seed, child_seed, is_constant) = match settings.random {
             Random::Seeded(seed) => (seed, !seed, 0),
             Random::Constant => (0, 0, 1),
@@ -69,7 +71,8 @@ impl Params {
             scatters: u32::from(settings.scattering == Scattering::Highland),
             classes,
             scored_materials: settings.scored_materials() as u32,
-            regions_row: rows_of_materials(settings.geometry.materials.len()) as u32,
+            regions_row: (materials.len() * (1 + NODES + photon_rows)) as u32,
+            photon_rows: photon_rows as u32,
             bins_low: bins.low,
             bins_per_mm: bins.per_mm,
             bins: bins.counts,
@@ -93,13 +96,11 @@ impl Params {
     }
 }
 
-fn rows_of_materials(materials: usize) -> usize {
-    2 * NODES * materials
-}
-
 /// The rows of shaders/tables.wgsl: the tables of each material, then the material of each region.
 pub(crate) fn table_rows(world: &World<f32>) -> Vec<[f32; 4]> {
-    let rows = world.tables.iter().flat_map(|tables| tables.electron.iter().chain(&tables.photon)).copied();
+    let rows = world.tables.iter().flat_map(|Tables { electron, photon, radiation_length }| {
+        [[*radiation_length, 0.0, 0.0, 0.0]].into_iter().chain(electron.iter().chain(photon).copied())
+    });
     let regions = world.bounds.regions.chunks(4).map(|four| {
         let mut row = [0.0; 4];
         row.iter_mut().zip(four).for_each(|(to, &material)| *to = material as f32);

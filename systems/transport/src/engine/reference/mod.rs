@@ -1,6 +1,6 @@
 //! The reference engine: track by track in f64, on one core, written from the specification. It
-//! shares no stage with the other engines, only the definitions of their input and output and the
-//! random numbers. They are checked against it.
+//! shares no stage with the other engines, only the definitions of their input and output, the
+//! random numbers, and the cross sections of atoms. They are checked against it.
 
 mod path;
 mod rates;
@@ -45,11 +45,13 @@ struct Reference<'a> {
 pub(crate) fn run(settings: &Settings, grid: &Grid, tracks: &[Track<f64>], primaries: usize, iterations: u32) -> Ended {
     let scores = primaries * settings.scored_materials();
     let deposits = vec![0; grid.bins[0] * grid.bins[1] + 1 + scores];
+    let materials = &settings.geometry.materials;
+    let photons = rates::photon_nodes(materials);
     let mut reference = Reference {
         settings,
         grid,
         places: Places::new(&settings.geometry),
-        tables: settings.geometry.materials.iter().map(|material| Table::new(material, &settings.cuts)).collect(),
+        tables: materials.iter().map(|material| Table::new(material, &settings.cuts, &photons)).collect(),
         tally: Tally { deposits, ..Tally::default() },
         next: Vec::new(),
     };

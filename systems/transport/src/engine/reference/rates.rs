@@ -1,5 +1,6 @@
 //! Rates of the reference engine: integrals of the differential cross sections, at the nodes of the
 //! specification's tables (seven a decade from 100 eV, linear in the logarithm of the energy).
+//! Photons have ten nodes a decade from 1 keV, and two at each edge.
 //! Energies in MeV, lengths in mm.
 
 use std::f64::consts::{LN_10, PI, TAU};
@@ -14,23 +15,6 @@ const R_E: f64 = 2.817_940_326_2e-12;
 const NODES: usize = 78;
 const PER_DECADE: f64 = 7.0;
 const FIRST: f64 = 1e-4;
-
-/// The photoelectric cross section of lead \[cm^2/g\], at energies \[MeV\].
-const LEAD: [[f64; 2]; 13] = [
-    [0.1, 5.3],
-    [0.15, 1.83],
-    [0.2, 0.846],
-    [0.3, 0.293],
-    [0.4, 0.145],
-    [0.5, 0.0853],
-    [0.6, 0.0565],
-    [0.8, 0.0302],
-    [1.0, 0.0189],
-    [1.5, 0.0086],
-    [2.0, 0.0052],
-    [3.0, 0.0027],
-    [10.0, 5.6e-4],
-];
 
 /// Simpson's rule in the logarithm of x.
 fn integral(low: f64, high: f64, of: impl Fn(f64) -> f64) -> f64 {
@@ -56,8 +40,21 @@ pub(super) fn moller(gamma: f64, x: f64) -> f64 {
 pub(super) struct Table {
     /// Bremsstrahlung and Moller \[1/mm\], loss \[MeV/mm\], logarithm of the range \[mm\].
     electron: Vec<[f64; 4]>,
-    /// Compton, pairs and photoelectric effect \[1/mm\].
-    photon: Vec<[f64; 3]>,
+    /// The energy of a node \[MeV\]; Compton and pairs \[1/mm\], logarithm of the photoelectric
+    /// effect.
+    photon: Vec<(f64, [f64; 3])>,
+}
+
+/// The nodes of photons in all materials.
+pub(super) fn photon_nodes(materials: &[Material]) -> Vec<f64> {
+    let mut nodes: Vec<f64> = (-30..=70).map(|tenth| 10_f64.powf(f64::from(tenth) / 10.0)).collect();
+    for (z, _) in materials.iter().flat_map(Material::atoms) {
+        let edges = photons::edges(z).into_iter().filter(|&edge| edge > 0.01);
+        nodes.extend(edges.flat_map(|edge| [edge * 0.999_99, edge * 1.000_01]));
+    }
+    nodes.sort_by(f64::total_cmp);
+    nodes.dedup();
+    nodes
 }
 
 fn node(i: usize) -> f64 {
@@ -65,7 +62,7 @@ fn node(i: usize) -> f64 {
 }
 
 impl Table {
-    pub(super) fn new(material: &Material, cuts: &Cuts) -> Self {
+    pub(super) fn new(material: &Material, cuts: &Cuts, photon_nodes: &[f64]) -> Self {
         let mut range = node(0) / loss(material, cuts, node(0));
         let electron = (0..NODES).map(|i| {
             let e = node(i);
@@ -74,16 +71,23 @@ impl Table {
             }
             [bremsstrahlung(material, cuts, e), knock(material, cuts, e), loss(material, cuts, e), range.ln()]
         });
-        let photon = |i: usize| [compton(material, node(i)), pair(material, node(i)), photoelectric(material, node(i))];
-        Self { electron: electron.collect(), photon: (0..NODES).map(photon).collect() }
+        let photon = |&e: &f64| (e, [compton(material, e), pair(material, e), photoelectric(material, e).ln()]);
+        Self { electron: electron.collect(), photon: photon_nodes.iter().map(photon).collect() }
     }
 
     pub(super) fn electron(&self, kinetic: f64) -> [f64; 4] {
-        between(&self.electron, kinetic)
+        let at = ((kinetic / FIRST).log10() * PER_DECADE).clamp(0.0, NODES as f64 - 1.0);
+        let low = (at as usize).min(NODES - 2);
+        let [below, above] = [self.electron[low], self.electron[low + 1]];
+        std::array::from_fn(|i| below[i] + (at - low as f64) * (above[i] - below[i]))
     }
 
     pub(super) fn photon(&self, energy: f64) -> [f64; 3] {
-        between(&self.photon, energy)
+        let high = self.photon.partition_point(|&(e, _)| e <= energy).clamp(1, self.photon.len() - 1);
+        let [(e0, below), (e1, above)] = [self.photon[high - 1], self.photon[high]];
+        let part = ((energy / e0).ln() / (e1 / e0).ln()).clamp(0.0, 1.0);
+        let [compton, pair, photoelectric] = std::array::from_fn(|i| below[i] + part * (above[i] - below[i]));
+        [compton, pair, photoelectric.exp()]
     }
 
     pub(super) fn range(&self, kinetic: f64) -> f64 {
@@ -107,12 +111,6 @@ impl Table {
         let [a, b] = [self.electron[high - 1][3], self.electron[high][3]];
         FIRST * ((high as f64 - 1.0 + (range - a) / (b - a)) * LN_10 / PER_DECADE).exp()
     }
-}
-
-fn between<const N: usize>(rows: &[[f64; N]], energy: f64) -> [f64; N] {
-    let at = ((energy / FIRST).log10() * PER_DECADE).clamp(0.0, NODES as f64 - 1.0);
-    let low = (at as usize).min(NODES - 2);
-    std::array::from_fn(|i| rows[low][i] + (at - low as f64) * (rows[low + 1][i] - rows[low][i]))
 }
 
 /// Complete screening (PDG), above the cut.
@@ -162,7 +160,8 @@ fn loss(material: &Material, cuts: &Cuts, kinetic: f64) -> f64 {
     collisions + radiated
 }
 
-/// Klein and Nishina's spectrum of the fraction of the energy that the photon keeps.
+/// Klein and Nishina's spectrum of the fraction of the energy that the photon keeps, for bound
+/// electrons.
 fn compton(material: &Material, energy: f64) -> f64 {
     let k = energy / MASS;
     let spectrum = |part: f64| {
@@ -170,7 +169,8 @@ fn compton(material: &Material, energy: f64) -> f64 {
         1.0 / part + part - versine * (2.0 - versine)
     };
     let least = 1.0 / (1.0 + 2.0 * k);
-    material.electrons() * PI * R_E * R_E / k * integral(least, 1.0, spectrum)
+    let electrons: f64 = material.atoms().map(|(z, atoms)| z * atoms * photons::incoherent_ratio(z, energy)).sum();
+    electrons * PI * R_E * R_E / k * integral(least, 1.0, spectrum)
 }
 
 /// From cross sections of atoms in barns of 1e-22 mm^2.
@@ -178,11 +178,6 @@ fn pair(material: &Material, energy: f64) -> f64 {
     material.atoms().map(|(z, atoms)| atoms * 1e-22 * photons::pair(z, energy)).sum()
 }
 
-/// The table of lead, scaled, straight in both logarithms.
 fn photoelectric(material: &Material, energy: f64) -> f64 {
-    let high = LEAD.iter().skip(1).position(|&[e, _]| e > energy).map_or(LEAD.len() - 1, |i| i + 1);
-    let [[e0, y0], [e1, y1]] = [LEAD[high - 1], LEAD[high]];
-    let slope = (y1 / y0).ln() / (e1 / e0).ln();
-    // cm^2/g are 100 mm^2/g.
-    100.0 * material.of_lead() * material.density() * y0 * (energy / e0).powf(slope)
+    material.atoms().map(|(z, atoms)| atoms * 1e-22 * photons::photoelectric(z, energy)).sum()
 }
