@@ -106,6 +106,13 @@ impl Material {
         Ok(material)
     }
 
+    /// Replaces the name.
+    #[must_use]
+    pub fn with_name(mut self, name: String) -> Self {
+        self.name = name;
+        self
+    }
+
     /// Replaces the radiation length \[mm\] by a measured one.
     #[must_use]
     pub fn with_radiation_length(mut self, length: f64) -> Self {

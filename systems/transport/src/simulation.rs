@@ -101,8 +101,8 @@ impl SimulationBuilder {
         self
     }
 
-    /// Sets whether [`Outcome::scores`] has the deposited energy by primary particle; false by
-    /// default.
+    /// Sets whether [`Outcome::scores`] has the deposited energy by primary particle and material;
+    /// false by default. A volume with a material of its own is scored by itself.
     #[must_use]
     pub fn scores(mut self, scores: bool) -> Self {
         self.settings.scores = scores;

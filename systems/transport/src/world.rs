@@ -60,7 +60,8 @@ impl Settings {
             return wrong(format!("{} loops of a track at most: 0 to {MOST_LOOPS} are wanted", self.most_loops));
         }
         if self.geometry.materials.len() > MOST_MATERIALS {
-            return wrong(format!("{} materials: there may be {MOST_MATERIALS}", self.geometry.materials.len()));
+            let count = self.geometry.materials.len();
+            return wrong(format!("{count} materials, or volumes that are scored: there may be {MOST_MATERIALS}"));
         }
         Ok(())
     }

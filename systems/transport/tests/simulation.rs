@@ -378,6 +378,8 @@ fn options_that_cannot_be_are_told() {
     assert!(told(usual().cuts(Cuts { photon: 0.01, ..Cuts::default() })).contains("0.01 MeV for photons"));
     assert!(told(usual().field(AnyField::Uniform([0.0, f64::NAN, 0.0]))).contains("100 T at most"));
     assert!(told(usual().geometry(Geometry { sectors: 0, ..Geometry::default() })).contains("0 sectors"));
+    let many = Geometry { materials: vec![Material::lead_tungstate(); 256], ..Geometry::default() };
+    assert!(told(usual().geometry(many)).contains("256 materials, or volumes that are scored: there may be 255"));
     assert!(told(usual().most_steps(70_000)).contains("1 to 65535"));
     assert!(told(usual().most_loops(256)).contains("0 to 255"));
     assert_eq!(Geometry::default().locate([1e9, 0.0, 0.0]).expect("a geometry"), Cell::OUTSIDE);

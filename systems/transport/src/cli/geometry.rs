@@ -75,14 +75,28 @@ struct Layer {
 /// The name of no material.
 const VACUUM: &str = "vacuum";
 
-/// Reads a geometry.
-pub(super) fn read(path: &Path) -> Result<Geometry, Failure> {
+/// Reads a geometry. Returns a label for each of its volumes, too: `volume1`, `stack1_layer1`.
+pub(super) fn read(path: &Path) -> Result<(Geometry, Vec<String>), Failure> {
     let wrong = |what: String| Failure::new(Code::Data, format_args!("{}: {what}", path.display()));
     let text = table_file::read_text(path, MOST_BYTES).map_err(|error| wrong(error.to_string()))?;
     parse(&text).map_err(wrong)
 }
 
-fn parse(text: &str) -> Result<Geometry, String> {
+/// Gives each volume a material of its own, whose name begins with the label of the volume. Scores
+/// by material are then by volume.
+pub(super) fn split_by_volume(mut geometry: Geometry, labels: &[String]) -> Geometry {
+    let mut materials = Vec::new();
+    for (volume, label) in geometry.volumes.iter_mut().zip(labels) {
+        if let Some(number) = &mut volume.material {
+            let material = &geometry.materials[*number];
+            *number = materials.len();
+            materials.push(material.clone().with_name(format!("{label}_{}", material.name())));
+        }
+    }
+    Geometry { materials, ..geometry }
+}
+
+fn parse(text: &str) -> Result<(Geometry, Vec<String>), String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
     let materials = file.materials.iter().map(mixture).collect::<Result<Vec<_>, _>>()?;
     for (index, material) in materials.iter().enumerate() {
@@ -95,27 +109,29 @@ fn parse(text: &str) -> Result<Geometry, String> {
         found => Ok(found),
     };
     let mut volumes = Vec::new();
+    let mut labels: Vec<_> = (1..=file.volumes.len()).map(|number| format!("volume{number}")).collect();
     for Part { material, radius_mm, half_size_mm, z_mm } in &file.volumes {
         volumes.push(Volume { shape: shape(*radius_mm, *half_size_mm)?, z: *z_mm, material: number(material)? });
     }
-    for Stack { radius_mm, half_size_mm, from_z_mm, repeat, layers } in &file.stacks {
+    for (stack, Stack { radius_mm, half_size_mm, from_z_mm, repeat, layers }) in (1..).zip(&file.stacks) {
         let shape = shape(*radius_mm, *half_size_mm)?;
         if layers.is_empty() || layers.len().saturating_mul(*repeat as usize) > Geometry::MOST_LAYERS {
             let most = Geometry::MOST_LAYERS;
             return Err(format!("a stack of {} layers, repeated {repeat} times: 1 to {most} are wanted", layers.len()));
         }
         let mut z = *from_z_mm;
-        for Layer { material, thickness_mm } in (0..*repeat).flat_map(|_| layers) {
+        for (layer, Layer { material, thickness_mm }) in (1..).zip((0..*repeat).flat_map(|_| layers)) {
             // Neighbouring layers share their bound, whatever sums round to.
             let end = (1e6 * (z + thickness_mm)).round() / 1e6;
             volumes.push(Volume { shape, z: [z, end], material: number(material)? });
+            labels.push(format!("stack{stack}_layer{layer}"));
             z = end;
         }
     }
     let World { half_size_mm, sectors } = file.world;
     let geometry = Geometry { world: half_size_mm, sectors, materials, volumes };
     geometry.check().map_err(|error| error.to_string())?;
-    Ok(geometry)
+    Ok((geometry, labels))
 }
 
 fn mixture(mixture: &Mixture) -> Result<Material, String> {
@@ -172,9 +188,13 @@ layers = [{ material = "lead", thickness_mm = 5 }, { material = "polystyrene", t
 
     #[test]
     fn stacks_are_layers() {
-        let geometry = parse(CALORIMETER).expect("a geometry");
-        assert_eq!((geometry.volumes.len(), geometry.materials.len()), (61, 2));
+        let (geometry, labels) = parse(CALORIMETER).expect("a geometry");
+        assert_eq!((geometry.volumes.len(), labels.len(), geometry.materials.len()), (61, 61, 2));
         assert_eq!(geometry.volumes[60].z, [268.9, 273.0]);
+        let split = split_by_volume(geometry, &labels);
+        let names = [0, 1, 60].map(|volume| split.materials[volume].name());
+        assert_eq!(names, ["volume1_lead", "stack1_layer1_lead", "stack1_layer60_polystyrene"]);
+        assert!((0..61).all(|volume| split.volumes[volume].material == Some(volume)));
     }
 
     #[test]

@@ -68,6 +68,15 @@ impl From<SortName> for SortBy {
     }
 }
 
+/// Columns of scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ScoreName {
+    /// A column for each material
+    Material,
+    /// A column for each volume and each layer of a stack
+    Volume,
+}
+
 /// Returns the name of an option's value on the command line.
 pub(super) fn typed(value: impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
@@ -156,8 +165,20 @@ impl GeometryOptions {
         self.geometry.as_deref()
     }
 
-    pub(super) fn geometry(&self) -> Result<Geometry, Failure> {
-        self.file().map_or_else(|| Ok(Geometry::default()), geometry::read)
+    /// The geometry, whose materials are those to be scored.
+    pub(super) fn geometry(&self, score_by: ScoreName) -> Result<Geometry, Failure> {
+        let (geometry, labels) = match self.file() {
+            Some(path) => geometry::read(path)?,
+            None => {
+                let geometry = Geometry::default();
+                let labels = (1..=geometry.volumes.len()).map(|number| format!("volume{number}")).collect();
+                (geometry, labels)
+            }
+        };
+        Ok(match score_by {
+            ScoreName::Material => geometry,
+            ScoreName::Volume => geometry::split_by_volume(geometry, &labels),
+        })
     }
 
     /// A description.

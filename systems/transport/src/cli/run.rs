@@ -10,8 +10,8 @@ use transport::{AnyField, Outcome, Random, SimulationBuilder, Status};
 
 use super::input::InputOptions;
 use super::options::{
-    AccuracyOptions, EngineOptions, FieldOptions, GeometryOptions, GridOptions, KernelsName, PhysicsOptions, SortName,
-    typed,
+    AccuracyOptions, EngineOptions, FieldOptions, GeometryOptions, GridOptions, KernelsName, PhysicsOptions, ScoreName,
+    SortName, typed,
 };
 use super::output::{Output, check_folder, check_scores, write_scores};
 use super::plot;
@@ -75,9 +75,19 @@ pub(super) struct Run {
     /// Write the deposited energy: .csv or .csv.gz, a row a bin; .npz, for numpy.load
     #[arg(long, value_name = "FILE.csv|csv.gz|npz", help_heading = "Histogram")]
     output: Option<PathBuf>,
-    /// Write the deposited energy of each event in each material, a row an event
+    /// Write the deposited energy of each event in each material or volume, a row an event
     #[arg(long, value_name = "FILE.csv|csv.gz", help_heading = "Histogram")]
     scores: Option<PathBuf>,
+    /// Columns of --scores
+    #[arg(
+        long,
+        value_enum,
+        default_value = "material",
+        value_name = "WHAT",
+        requires = "scores",
+        help_heading = "Histogram"
+    )]
+    score_by: ScoreName,
     /// JSON instead of text
     #[arg(long)]
     json: bool,
@@ -101,7 +111,7 @@ impl Run {
         if let (Some(picture), Some(path)) = (&picture, &self.plot) {
             plot::check(picture, &path.display().to_string(), &grid)?;
         }
-        let geometry = self.geometry.geometry()?;
+        let geometry = self.geometry.geometry(self.score_by)?;
         let particles = self.input.particles()?;
         let field = self.field.field()?;
         self.write_map(&field)?;

@@ -228,6 +228,7 @@ fn what_is_wrong_is_told() {
         ("run", &["--field", "uniform=NaN"], 2, "100 T at most"),
         ("run", &["--geometry", "/nowhere/g.toml"], 1, "/nowhere/g.toml: "),
         ("run", &["--scores", "/nowhere/s.csv"], 1, "there is no folder /nowhere"),
+        ("run", &["--score-by", "volume"], 2, "--scores"),
         ("run", &["--bins", "5"], 2, "as 120x120"),
         ("run", &["--bins", "50000x50000"], 2, "50000 x 50000 bins"),
         ("run", &["--plot", "e.gif"], 2, ".png, .svg or .pdf"),

@@ -129,6 +129,28 @@ layers = [{ material = "lead", thickness_mm = 5 }, { material = "polystyrene", t
         close(sum, super::common::number(&report["energy"]["deposited_mev"]), 1e-9);
         assert!(number(1, 3) > 2.0 * number(1, 4) && number(1, 4) > 1.0, "{text}");
     }
+    // The last run by layer. Sums of a material's layers are its scores. Showers begin in front.
+    let by_material = std::fs::read_to_string(scores).expect("the file");
+    let highland = ["--scattering", "highland", "--sagitta", "0.1", "--integration-steps", "200"];
+    printed(&[&["run", "--engine", "cpu"], &usual[..], &highland, &["--score-by", "volume"]].concat());
+    let text = std::fs::read_to_string(scores).expect("the file");
+    let rows = |text: &str| -> Vec<Vec<String>> {
+        text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+    };
+    let (wanted, found) = (rows(&by_material), rows(&text));
+    assert_eq!(
+        (found[0].len(), &*found[0][3], &*found[0][42]),
+        (43, "stack1_layer1_lead_mev", "stack1_layer40_polystyrene_mev")
+    );
+    let number = |text: &String| text.parse::<f64>().expect("a number");
+    for (wanted, found) in wanted.iter().zip(&found).skip(1) {
+        assert_eq!(wanted[..3], found[..3]);
+        for material in 0..2 {
+            let layers: Vec<f64> = found[3 + material..].iter().step_by(2).map(number).collect();
+            close(layers.iter().sum(), number(&wanted[3 + material]), 1e-9);
+            assert!(layers[..10].iter().sum::<f64>() > 2.0 * layers[10..].iter().sum::<f64>(), "{layers:?}");
+        }
+    }
     // No input is replaced.
     let done = run(&["run", "--engine", "cpu", "--geometry", &geometry, "--scores", &geometry]);
     assert_eq!(done.status.code(), Some(2), "{}", said(&done));
