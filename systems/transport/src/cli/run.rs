@@ -65,6 +65,10 @@ pub(super) struct Run {
     /// Steps that one GPU workgroup makes in a dispatch when few tracks are left; 0 disables this
     #[arg(long, default_value_t = 128, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000), help_heading = "Engine")]
     tail_steps: u32,
+    /// Threads of a GPU's workgroup; the results are the same [default: 128, and 256 when few
+    /// tracks are left]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=1024), help_heading = "Engine")]
+    workgroup_size: Option<u32>,
     #[command(flatten)]
     grid: GridOptions,
     /// Draw the deposited energy in z and r
@@ -168,10 +172,8 @@ impl Run {
         let builder = builder.scattering(self.physics.scattering()).scores(self.scores.is_some());
         let builder = builder.most_steps(self.most_steps).most_loops(self.most_loops).kernels(self.kernels.into());
         let builder = builder.sort_by(self.sort.into()).tail_steps(self.tail_steps);
-        match self.capacity {
-            Some(slots) => builder.capacity(slots as usize),
-            None => builder,
-        }
+        let builder = self.capacity.map_or(builder.clone(), |slots| builder.capacity(slots as usize));
+        self.workgroup_size.map_or(builder.clone(), |threads| builder.workgroup_size(threads))
     }
 
     fn write_map(&self, field: &AnyField) -> Result<(), Failure> {

@@ -58,8 +58,12 @@ fn bench_times_what_it_has_checked_on_the_cpu() {
 
 /// Returns an adapter's rows of a bench of some parts; None if the adapter has no clock.
 fn on_gpu(adapter: &kernel_host::AdapterSummary, parts: &str) -> Option<Value> {
+    on_gpu_with(adapter, parts, &[])
+}
+
+fn on_gpu_with(adapter: &kernel_host::AdapterSummary, parts: &str, more: &[&str]) -> Option<Value> {
     let index = adapter.index.to_string();
-    let mut report = json(&[&SHORT[..], &["--rounds", "1", "--adapter", &index, "--part", parts]].concat());
+    let mut report = json(&[&SHORT[..], &["--rounds", "1", "--adapter", &index, "--part", parts], more].concat());
     if !list(&report["left_out"]).is_empty() {
         eprintln!("{}: left out: {}", adapter.name, report["left_out"]);
     }
@@ -96,6 +100,9 @@ fn bench_times_steps_and_runs_on_each_adapter() {
         assert_eq!(words(&first["stages"], "stage"), ["step_length", "sort", "interact", "plan"]);
         let slides = list(&first["stages"]).iter().map(|row| &row["of_slides"]);
         assert_eq!(slides.filter(|share| share.is_null()).count(), 1, "the slides have no plan");
+        let sizes = on_gpu_with(&adapter, "run", &["--workgroup-size", "32,64"]).expect("it has a clock");
+        let sizes = list(&sizes["runs"]).iter().filter_map(|row| row["workgroup_size"].as_u64());
+        assert_eq!(sizes.collect::<Vec<_>>(), [32, 64, 32, 64], "{}", adapter.name);
         let shares: f64 = list(&first["stages"]).iter().map(|row| number(&row["share"])).sum();
         assert!(shares > 0.5 && shares < 2.0, "{shares}");
     }

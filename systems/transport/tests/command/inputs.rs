@@ -239,6 +239,7 @@ fn what_is_wrong_is_told() {
         ("run", &["--output", "/nowhere/e.csv"], 1, "there is no folder /nowhere"),
         ("run", &["--kernels", "woven"], 2, "woven"),
         ("run", &["--engine", "abacus"], 2, "abacus"),
+        ("run", &["--workgroup-size", "4"], 2, "4 is not in 8..=1024"),
         ("run", &["--engine", "auto", "--adapter", "no such one"], 3, "no such one"),
         ("bench", &["--part", "lunch"], 2, "lunch"),
         ("bench", &["--rounds", "0"], 2, "0 is not in 1"),

@@ -54,8 +54,9 @@ fn the_same_seed_has_the_same_numbers_on_every_engine() {
     };
     hold(&few(&["--engine", "reference"]));
     for adapter in on_fast_adapters() {
-        for kernels in ["split", "monolithic"] {
-            let report = few(&["--adapter", &adapter.index.to_string(), "--kernels", kernels]);
+        for (kernels, size) in [("split", "32"), ("monolithic", "128")] {
+            let index = adapter.index.to_string();
+            let report = few(&["--adapter", &index, "--kernels", kernels, "--workgroup-size", size]);
             hold(&report);
             assert!(report["engine"].as_str().is_some_and(|engine| engine.contains(&adapter.name)), "{report}");
         }

@@ -64,6 +64,9 @@ pub(super) struct Bench {
     /// disables this
     #[arg(long, default_value_t = 128, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     tail_steps: u32,
+    /// Of step and run: threads of a GPU's workgroup; 128 if not given
+    #[arg(long, value_delimiter = ',', value_name = "N,...", value_parser = clap::value_parser!(u32).range(8..=1024))]
+    workgroup_size: Vec<u32>,
     /// Numbers of threads of the CPU; 1 and all if not given
     #[arg(long, value_delimiter = ',', value_name = "N,...", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Vec<u32>,
@@ -113,6 +116,8 @@ struct Plan {
     most_steps: u32,
     most_loops: u32,
     tail_steps: u32,
+    /// Of the GPU; None is the default.
+    workgroup_sizes: Vec<Option<u32>>,
     thread_counts: Vec<usize>,
     rounds: usize,
 }
@@ -219,6 +224,10 @@ impl Bench {
             most_steps: self.most_steps,
             most_loops: self.most_loops,
             tail_steps: self.tail_steps,
+            workgroup_sizes: match &self.workgroup_size[..] {
+                [] => vec![None],
+                sizes => sizes.iter().copied().map(Some).collect(),
+            },
             thread_counts: self.threads.iter().map(|&threads| threads as usize).collect(),
             rounds: or(self.rounds.map(u64::from), 10, 3),
             gpu,

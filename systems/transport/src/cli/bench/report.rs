@@ -127,6 +127,8 @@ pub(super) struct First {
     /// Of the CPU; none on a GPU.
     pub(super) threads: Option<usize>,
     pub(super) kernels: String,
+    /// Of a GPU; none is the default.
+    pub(super) workgroup_size: Option<u32>,
     pub(super) tracks: usize,
     pub(super) time: Spread,
     /// None where a step takes less than runs differ by.
@@ -150,6 +152,8 @@ pub(super) struct StagePart {
 pub(super) struct Ran {
     pub(super) threads: Option<usize>,
     pub(super) kernels: String,
+    /// Of a GPU; none is the default.
+    pub(super) workgroup_size: Option<u32>,
     pub(super) particles: usize,
     pub(super) iterations: u32,
     pub(super) steps: u64,

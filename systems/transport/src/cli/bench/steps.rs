@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use command_host::{Failure, timed};
-use transport::{Engine, Kernels, Outcome, Primary, Process, Simulation, simulate};
+use transport::{Engine, Kernels, Outcome, Primary, Process, Simulation, SimulationBuilder, simulate};
 
 use super::super::options::{KernelsName, typed};
 use super::super::report::BALANCE;
@@ -29,9 +29,22 @@ fn of_slides(stage: &str) -> Option<f64> {
     }
 }
 
-fn simulation(engine: Engine, kernels: Kernels, plan: &Plan) -> transport::Result<Simulation> {
+fn builder(engine: Engine, kernels: Kernels, plan: &Plan) -> SimulationBuilder {
     let builder = Simulation::builder().engine(engine).kernels(kernels).most_steps(plan.most_steps);
-    builder.most_loops(plan.most_loops).tail_steps(plan.tail_steps).build()
+    builder.most_loops(plan.most_loops).tail_steps(plan.tail_steps)
+}
+
+fn simulation(engine: Engine, kernels: Kernels, plan: &Plan) -> transport::Result<Simulation> {
+    builder(engine, kernels, plan).build()
+}
+
+/// The kernels and workgroup sizes of a GPU, with their simulation.
+fn on_gpu(plan: &Plan) -> impl Iterator<Item = (KernelsName, Option<u32>, transport::Result<Simulation>)> + '_ {
+    let all = WAYS.into_iter().flat_map(|way| plan.workgroup_sizes.iter().map(move |&size| (way, size)));
+    all.map(|(way, size)| {
+        let builder = builder(plan.engine.clone(), way.into(), plan);
+        (way, size, size.map_or(builder.clone(), |threads| builder.workgroup_size(threads)).build())
+    })
 }
 
 /// The prototype's.
@@ -53,6 +66,7 @@ pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure
             report.first(First {
                 threads: Some(threads),
                 kernels: typed(way),
+                workgroup_size: None,
                 tracks: primaries.len(),
                 tracks_per_s: time.is_seen().then(|| time.rate(primaries.len() as f64)),
                 times_one_thread: None,
@@ -63,8 +77,8 @@ pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure
     }
     if plan.gpu.is_some() {
         let wanted = simulation(Engine::Cpu, Kernels::Monolithic, plan)?.run_for(&primaries, 1)?;
-        for way in WAYS {
-            let gpu = simulation(plan.engine.clone(), way.into(), plan)?;
+        for (way, workgroup_size, gpu) in on_gpu(plan) {
+            let gpu = gpu?;
             let who = format!("the first step, {} kernels", typed(way));
             check(&gpu.run_for(&primaries, 1)?, Some(&wanted), &who)?;
             let Some(stages) = gpu.time(&primaries, plan.rounds)? else {
@@ -83,6 +97,7 @@ pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure
             report.first(First {
                 threads: None,
                 kernels: typed(way),
+                workgroup_size,
                 tracks: primaries.len(),
                 tracks_per_s: time.is_seen().then(|| time.rate(primaries.len() as f64)),
                 times_one_thread: None,
@@ -108,7 +123,7 @@ pub(super) fn time_runs(plan: &Plan, report: &mut Report) -> Result<(), Failure>
     let primaries = particles(plan.showers);
     let mut wanted: Option<Outcome> = None;
     let mut ran = |threads: Option<usize>,
-                   way: KernelsName,
+                   (way, workgroup_size): (KernelsName, Option<u32>),
                    simulation: &Simulation,
                    rounds: usize,
                    wanted: &mut Option<Outcome>| {
@@ -133,6 +148,7 @@ pub(super) fn time_runs(plan: &Plan, report: &mut Report) -> Result<(), Failure>
         report.ran(Ran {
             threads,
             kernels: typed(way),
+            workgroup_size,
             particles: primaries.len(),
             iterations: outcome.iterations,
             steps,
@@ -151,13 +167,12 @@ pub(super) fn time_runs(plan: &Plan, report: &mut Report) -> Result<(), Failure>
     for threads in plan.thread_counts() {
         for &way in ways {
             let cpu = simulation(Engine::Cpu, way.into(), plan)?;
-            on_threads(threads, || ran(Some(threads), way, &cpu, rounds, &mut wanted))??;
+            on_threads(threads, || ran(Some(threads), (way, None), &cpu, rounds, &mut wanted))??;
         }
     }
     if plan.gpu.is_some() {
-        for way in WAYS {
-            let gpu = simulation(plan.engine.clone(), way.into(), plan)?;
-            ran(None, way, &gpu, plan.rounds, &mut wanted)?;
+        for (way, workgroup_size, gpu) in on_gpu(plan) {
+            ran(None, (way, workgroup_size), &gpu?, plan.rounds, &mut wanted)?;
         }
     }
     Ok(())

@@ -32,6 +32,11 @@ fn who(threads: Option<usize>) -> String {
     }
 }
 
+/// The kernels, with the threads of a workgroup where they are chosen.
+fn kernels(kernels: &str, workgroup_size: Option<u32>) -> String {
+    workgroup_size.map_or_else(|| kernels.to_owned(), |threads| format!("{kernels}, {threads}"))
+}
+
 impl Printer {
     pub(super) fn new(is_silent: bool) -> Self {
         Self { is_silent, part: None }
@@ -135,9 +140,10 @@ impl Printer {
     }
 
     pub(super) fn first(&mut self, row: &First) -> io::Result<()> {
+        let kernels = kernels(&row.kernels, row.workgroup_size);
         let columns = [
             ("by", 16),
-            ("kernels", 10),
+            ("kernels", 16),
             ("stage", 11),
             ("time [us]", 10),
             ("from, to", SPREAD),
@@ -153,13 +159,13 @@ impl Printer {
             let [median, spread] = part.time.text();
             let stage = part.stage.to_owned();
             let [share, slides] = [percent(Some(part.share)), percent(part.of_slides)];
-            let cells = [who(row.threads), row.kernels.clone(), stage, median, spread, share, slides, none(), none()];
+            let cells = [who(row.threads), kernels.clone(), stage, median, spread, share, slides, none(), none()];
             self.row("first", title, columns, 3, &cells)?;
         }
         let [median, spread] = row.time.text();
         let (rate, ratio) = (row.tracks_per_s.map_or_else(String::new, scientific), times(row.times_one_thread));
         let all = "all".to_owned();
-        let cells = [who(row.threads), row.kernels.clone(), all, median, spread, none(), none(), rate, ratio];
+        let cells = [who(row.threads), kernels.clone(), all, median, spread, none(), none(), rate, ratio];
         self.row("first", title, columns, 3, &cells)
     }
 
@@ -169,7 +175,7 @@ impl Printer {
         let [median, spread] = row.time.text();
         let columns = [
             ("by", 16),
-            ("kernels", 10),
+            ("kernels", 16),
             ("time [us]", 10),
             ("from, to", SPREAD),
             ("iterations", 10),
@@ -181,7 +187,7 @@ impl Printer {
         ];
         let cells = [
             who(row.threads),
-            row.kernels.clone(),
+            kernels(&row.kernels, row.workgroup_size),
             median,
             spread,
             row.iterations.to_string(),
