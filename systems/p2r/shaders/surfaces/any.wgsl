@@ -1,7 +1,7 @@
 // The surfaces of hits: cylinders around the beam, and disks across it, whose hits have a variance
 // of z of 0. Swapped with surfaces/cylinders.wgsl.
 // Needs: types, real, propagate, update. CPU twin: src/engine/cpu/disks.rs, whose lines these are;
-//       formulas: propagate_to_plane in src/engine/reference.rs.
+//       formulas: cross in src/engine/reference.rs.
 
 // The largest angle by which a track turns on its way to a disk.
 const MOST_TURN: real = 3.14159265358979;

@@ -75,7 +75,8 @@ struct Layer {
 /// The name of no material.
 const VACUUM: &str = "vacuum";
 
-/// Reads a geometry. Returns a label for each of its volumes, too: `volume1`, `stack1_layer1`.
+/// Reads a geometry. Returns a label for each of its volumes, too: the number of the volume, or
+/// those of its stack and layer.
 pub(super) fn read(path: &Path) -> Result<(Geometry, Vec<String>), Failure> {
     let wrong = |what: String| Failure::new(Code::Data, format_args!("{}: {what}", path.display()));
     let text = table_file::read_text(path, MOST_BYTES).map_err(|error| wrong(error.to_string()))?;
