@@ -51,7 +51,7 @@ pub struct Averages {
     pub mean_error: f64,
     /// Number of empty events, whose counter is below the threshold.
     pub empty: u64,
-    /// The mean number of visible collisions.
+    /// The mean number of visible collisions. None if no event is empty or if all are.
     pub log_zero: Option<LogZero>,
 }
 
@@ -67,10 +67,11 @@ pub struct LogZero {
 }
 
 impl LogZero {
-    /// Estimates mu of `events` events of which `empty` are empty. None if no event is empty.
+    /// Estimates mu of `events` events of which `empty` are empty. None if no event is empty or if
+    /// all are.
     #[must_use]
     pub fn of(events: u64, empty: u64) -> Option<Self> {
-        if empty == 0 {
+        if empty == 0 || empty >= events {
             return None;
         }
         let probability = empty as f64 / events as f64;
@@ -185,7 +186,8 @@ mod tests {
         let found = LogZero::of(1_000_000, (1e6 * (-2.5_f64).exp()) as u64).expect("empty events");
         assert!((found.mu - 2.5).abs() < 1e-4 && (found.error - 0.003_344).abs() < 1e-5, "{found:?}");
         assert_eq!(LogZero::of(10, 0), None);
-        assert_eq!(LogZero::of(10, 10), Some(LogZero { mu: 0.0, error: 0.0 }));
+        // 0 +- 0 would claim a perfect measurement.
+        assert_eq!(LogZero::of(10, 10), None);
     }
 
     #[test]

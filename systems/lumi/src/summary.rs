@@ -51,6 +51,15 @@ impl Value {
         )
     }
 
+    /// Returns the unit of a measured value. Counts and the header have none.
+    fn unit(self) -> Option<&'static str> {
+        match self {
+            Self::Calo(_) => Some("MeV"),
+            Self::VertexPosition(_) | Self::VertexZ(_) => Some("mm"),
+            _ => None,
+        }
+    }
+
     /// Returns the number of a counter. None if it was not counted or is no counter.
     fn number(self, counters: &EventCounters, energies: &[f64; CALO]) -> Option<f64> {
         match self {
@@ -191,6 +200,13 @@ impl Schemata {
     pub fn counter_names(&self) -> impl Iterator<Item = &str> {
         let counters = self.full.fields.iter().zip(&self.values).filter(|(_, value)| value.is_counter());
         counters.map(|(field, _)| field.spec.name.as_str())
+    }
+
+    /// Returns the unit of a counter: MeV or mm. None for a count and for an unknown name.
+    #[must_use]
+    pub fn unit(&self, counter: &str) -> Option<&'static str> {
+        let at = self.full.fields.iter().position(|field| field.spec.name == counter)?;
+        self.values[at].unit()
     }
 
     /// Returns a column of each counter.

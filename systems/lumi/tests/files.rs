@@ -343,6 +343,44 @@ fn the_cells_of_a_calibration_are_not_replaced() {
     assert_eq!(std::fs::read(&cells).expect("there"), before);
 }
 
+#[test]
+fn another_calorimeter_is_asked_for() {
+    let folder = folder("other_calorimeter");
+    let (path, toml) = (folder.join("events.npz"), folder.join("small.toml"));
+    let cell = lumi::Cell { x: 1.0, y: 1.0, gain: 1.0, pedestal: 0 };
+    let small = Calorimeter::new(vec![cell; 4], 1, 1, [0.0, 0.0, 1.0, -1.0]).expect("a calorimeter");
+    write_events(create(&path), &simulation(4).simulate(&small).expect("events")).expect("written");
+    lumi::io::write_cells(create(&folder.join("small.csv")), &small).expect("written");
+    lumi::io::write_calorimeter(create(&toml), &small, "small.csv").expect("written");
+    let (path, toml) = (path.display().to_string(), toml.display().to_string());
+    let refused = run(&["count", &path, "--engine", "cpu"]);
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("events.npz: events of 4 calorimeter cells") && said.contains("--calibration FILE.toml"),
+        "{said}"
+    );
+    assert!(run(&["count", &path, "--engine", "cpu", "--calibration", &toml]).status.success());
+}
+
+#[test]
+fn empty_events_alone_give_no_estimate() {
+    let folder = folder("no_estimate");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let (events, banks, csv) = (path("events.npz"), path("banks.npz"), path("averages.csv"));
+    let arguments = ["simulate", &events, "--events", "20", "--lumi-fraction", "1", "--collisions", "0"];
+    assert!(run(&arguments).status.success());
+    assert!(run(&["count", &events, "--engine", "cpu", "-o", &banks]).status.success());
+    let averaged = run(&["average", &banks, "--cross-section", "60", "-o", &csv]);
+    assert!(text(&averaged.stdout).contains("no estimate"), "{}", text(&averaged.stdout));
+    assert_eq!(
+        std::fs::read_to_string(&csv).expect("a table"),
+        "events,mean,mean_error,empty,mu,mu_error\n20,0.00000,0.00000,20,,\n"
+    );
+    let json: serde_json::Value = serde_json::from_slice(&run(&["average", &banks, "--json"]).stdout).expect("JSON");
+    assert!(json[0]["log_zero"].is_null() && json[0]["empty"] == 20, "{json}");
+}
+
 /// Duplicates, unknown counters, columns, averages and pictures.
 #[test]
 fn banks_are_averaged_and_drawn() {
@@ -372,6 +410,9 @@ fn banks_are_averaged_and_drawn() {
     let drawn = run(&arguments);
     assert!(drawn.status.success() && text(&drawn.stdout).contains("luminosity_per_cm2_s"), "{}", text(&drawn.stderr));
     assert!(std::fs::read_to_string(&picture).expect("a picture").contains("luminosity"));
+    let picture = path("energy.svg");
+    assert!(run(&["histogram", &banks, "--counter", "ECalET", "--plot", &picture]).status.success());
+    assert!(std::fs::read_to_string(&picture).expect("a picture").contains("ECalET [MeV]"));
     let picture = path("histogram.png");
     assert!(run(&["histogram", &banks, "--counter", "ECalET", "--plot", &picture]).status.success());
     assert!(std::fs::read(&picture).expect("a picture").starts_with(b"\x89PNG"));

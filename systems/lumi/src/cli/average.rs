@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use command_host::figure::Point as Mark;
 use command_host::{Failure, PictureOptions, check_distinct, table, write_file, write_json};
-use lumi::{Averages, Point, Sample};
+use lumi::{Averages, LogZero, Point, Sample};
 use serde::Serialize;
 
 use super::banks::samples;
@@ -171,17 +171,18 @@ impl Average {
     }
 }
 
-/// A row as text, in the order of the headings.
-fn cells(row: &Row) -> Vec<String> {
+/// A row as text, in the order of the headings. `missing` stands for mu without an estimate.
+fn cells(row: &Row, missing: &str) -> Vec<String> {
     let Averages { events, mean, mean_error, empty, log_zero } = row.averages;
     let mut cells = Vec::new();
     cells.extend(row.bunch.map(|bunch| bunch.to_string()));
     cells.extend(row.crossing_type.map(|kind| kind.to_string()));
     cells.extend([row.begin_s, row.end_s].into_iter().flatten().map(|time| format!("{time:.3}")));
     cells.extend([events.to_string(), format!("{mean:.5}"), format!("{mean_error:.5}"), empty.to_string()]);
-    let estimate =
-        |of: fn(lumi::LogZero) -> f64| log_zero.map_or_else(String::new, |found| format!("{:.5}", of(found)));
-    cells.extend([estimate(|found| found.mu), estimate(|found| found.error)]);
+    cells.extend(match log_zero {
+        Some(LogZero { mu, error }) => [format!("{mu:.5}"), format!("{error:.5}")],
+        None => [missing.to_owned(), String::new()],
+    });
     cells.extend(row.luminosity_per_cm2_s.map(|luminosity| format!("{luminosity:.4e}")));
     cells
 }
@@ -207,7 +208,7 @@ fn write_csv(out: impl Write, rows: &[Row]) -> io::Result<()> {
     let mut table = csv::WriterBuilder::new().flexible(true).from_writer(out);
     table.write_record(&header)?;
     for row in rows {
-        let mut cells = cells(row);
+        let mut cells = cells(row, "");
         cells.resize(header.len(), String::new());
         table.write_record(cells)?;
     }
@@ -217,7 +218,7 @@ fn write_csv(out: impl Write, rows: &[Row]) -> io::Result<()> {
 fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     let mut table = table(header(rows), 0);
     for row in rows {
-        table.add_row(cells(row));
+        table.add_row(cells(row, "no estimate"));
     }
     writeln!(out, "{table}")
 }

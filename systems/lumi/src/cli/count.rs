@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use command_host::{Failure, MessageOptions, check_distinct, write_file};
+use command_host::{Code, Failure, MessageOptions, check_distinct, write_file};
 use lumi::io::Banks;
-use lumi::{Schemata, Sums};
+use lumi::{Error, Schemata, Sums};
 
 use super::calibration::CalibrationOptions;
 use super::engine::{EngineOptions, SchemeName};
@@ -46,6 +46,12 @@ impl Count {
         let start = Instant::now();
         let batch = lumi::io::read_events(&self.input)?;
         messages.timed(format_args!("read {} events", batch.len()), start.elapsed());
+        let (found, wanted) = (batch.cells(), calorimeter.cells().len());
+        if found != wanted {
+            let message = format!("{}: {}", self.input.display(), Error::Cells { found, wanted });
+            return Err(Failure::new(Code::Data, message)
+                .with_help("give the calorimeter of these events: --calibration FILE.toml"));
+        }
         let builder = self.engine.builder_for(batch.lumi_events(), messages);
         let counter = builder.scheme(self.scheme.into()).calorimeter(calorimeter).build()?;
         let start = Instant::now();

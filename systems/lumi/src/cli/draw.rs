@@ -12,7 +12,8 @@ pub(super) struct Points {
 
 /// A histogram of a counter.
 pub(super) struct Bars<'a> {
-    pub(super) name: &'a str,
+    /// The counter and its unit.
+    pub(super) title: String,
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) counts: &'a [u64],
@@ -47,7 +48,7 @@ impl Bars<'_> {
         let bins = self.counts.len();
         let width = (self.to - self.from) / bins.max(1) as f64;
         let y = Axis::new("events", 0.0, 1.08 * highest).with_headroom();
-        let mut panel = Panel::new("histogram", Axis::new(self.name, self.from, self.to), y);
+        let mut panel = Panel::new("histogram", Axis::new(&*self.title, self.from, self.to), y);
         panel.layers.push(Layer::Steps {
             edges: (0..=bins).map(|bin| self.from + bin as f64 * width).collect(),
             heights: self.counts.iter().map(|&count| count as f64).collect(),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use command_host::{Failure, PictureOptions, check_distinct, table, write_json};
+use lumi::Schemata;
 use serde::Serialize;
 
 use super::average::number;
@@ -70,7 +71,8 @@ impl Histogram {
         }
         let (below, above) = (values().filter(|&v| v < from).count(), values().filter(|&v| v > to).count());
         if let Some(picture) = picture {
-            picture.draw(&Bars { name: &self.counter, from, to, counts: &counts }.figure())?;
+            let unit = Schemata::new().unit(&self.counter).map_or_else(String::new, |unit| format!(" [{unit}]"));
+            picture.draw(&Bars { title: self.counter.clone() + &unit, from, to, counts: &counts }.figure())?;
         }
         let mut out = io::stdout().lock();
         if self.json {
