@@ -86,5 +86,5 @@ pub use kernel_host::{AdapterChoice, Engine};
 pub use luminosity::{Averages, Interval, LogZero, Point, Sample, time_us};
 pub use schema::{Field, FieldSpec, Schema};
 pub use simulate::Simulation;
-pub use summary::{BUNCHES, Schemata, Summary};
+pub use summary::{BUNCHES, BankLayout, FieldLayout, LAYOUT_VERSION, Layout, Schemata, Summary};
 pub use sums::{Column, Sums, Values};

@@ -17,6 +17,45 @@ pub const BUNCHES: u64 = 3564;
 /// The number of bunch crossings in 1000 us.
 pub(crate) const CROSSINGS_PER_MS: u64 = 40_078;
 
+/// The version of the layout of banks. It rises with each change of [`Layout`] or of a field.
+pub const LAYOUT_VERSION: u32 = 1;
+
+/// The layout of summary banks, for programs that decode banks without this crate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Layout {
+    /// [`LAYOUT_VERSION`].
+    pub version: u32,
+    /// The basic and the full bank.
+    pub banks: [BankLayout; 2],
+    /// The fields of a full bank.
+    pub fields: Vec<FieldLayout>,
+}
+
+/// The layout of one kind of bank.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BankLayout {
+    /// `basic` or `full`.
+    pub name: &'static str,
+    /// The first word of the bank.
+    pub key: u32,
+    /// The number of words.
+    pub words: usize,
+    /// The number of fields: so many of [`Layout::fields`], from the first one.
+    pub fields: usize,
+}
+
+/// The layout of a field: a stored value is `value * scale + shift`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FieldLayout {
+    /// The name, position and range.
+    #[serde(flatten)]
+    pub field: Field,
+    /// Whether the field is a counter. A counter has no value if all its bits are set.
+    pub counter: bool,
+    /// The unit of the value: MeV or mm. None for a count and for the header.
+    pub unit: Option<&'static str>,
+}
+
 /// The quantity of an event that a field stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
@@ -196,6 +235,25 @@ impl Schemata {
         bank
     }
 
+    /// Returns the layout of the banks.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        let [basic, full] = self.keys;
+        let field = |(field, value): (&Field, &Value)| FieldLayout {
+            field: field.clone(),
+            counter: value.is_counter(),
+            unit: value.unit(),
+        };
+        Layout {
+            version: LAYOUT_VERSION,
+            banks: [
+                BankLayout { name: "basic", key: basic, words: self.basic_words, fields: self.basic_fields },
+                BankLayout { name: "full", key: full, words: self.full.words, fields: self.full.fields.len() },
+            ],
+            fields: self.full.fields.iter().zip(&self.values).map(field).collect(),
+        }
+    }
+
     /// Returns the names of all counters of a full summary.
     pub fn counter_names(&self) -> impl Iterator<Item = &str> {
         let counters = self.full.fields.iter().zip(&self.values).filter(|(_, value)| value.is_counter());
@@ -273,6 +331,15 @@ impl Schemata {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Decoders of other programs know a layout by its version: a change of the keys needs another
+    /// version.
+    #[test]
+    fn a_version_has_one_layout() {
+        let layout = Schemata::new().layout();
+        let keys = layout.banks.map(|bank| bank.key);
+        assert_eq!((layout.version, keys), (1, [0xa6a6_9dcd, 0x6174_5a9d]), "{keys:08x?}");
+    }
 
     #[test]
     fn fields_do_not_overlap_and_span_no_words() {

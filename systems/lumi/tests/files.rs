@@ -1,13 +1,14 @@
 //! Tests of files and banks: written files read back, damaged files are errors, and the command
 //! does both.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use lumi::io::{Banks, read_banks, read_events, write_banks, write_events};
-use lumi::{CaloSums, Calorimeter, Engine, LumiCounter, Scheme, Simulation, VertexCounters};
+use lumi::{CaloSums, Calorimeter, Engine, Event, EventBatch, LumiCounter, Scheme, Simulation, VertexCounters};
 use npyz::WriterBuilder;
 
 fn folder(name: &str) -> PathBuf {
@@ -154,8 +155,7 @@ fn digits_stored_by_columns_and_other_types_are_read() {
 #[test]
 fn damaged_files_are_told() {
     let folder = folder("damaged");
-    let cell = lumi::Cell { x: 1.0, y: 1.0, gain: 1.0, pedestal: 0 };
-    let small = Calorimeter::new(vec![cell; 4], 1, 1, [0.0, 0.0, 1.0, -1.0]).expect("a calorimeter");
+    let small = small_calorimeter();
     let batch = Simulation { collisions: 0.1, ..simulation(2) }.simulate(&small).expect("events");
     let (whole, path) = (folder.join("whole.npz"), folder.join("damaged.npz"));
     write_events(create(&whole), &batch).expect("written");
@@ -174,6 +174,70 @@ fn damaged_files_are_told() {
         refused += usize::from(read_events(&path).is_err());
     }
     assert!(refused > 800, "{refused}");
+}
+
+fn small_calorimeter() -> Calorimeter {
+    let cell = lumi::Cell { x: 1.0, y: 1.0, gain: 1.0, pedestal: 0 };
+    Calorimeter::new(vec![cell; 4], 1, 1, [0.0, 0.0, 1.0, -1.0]).expect("a calorimeter")
+}
+
+/// Makes the banks of events of a small calorimeter.
+fn banks_of(events: impl Iterator<Item = Event>) -> Banks {
+    let calorimeter = small_calorimeter();
+    let mut batch = EventBatch::new(calorimeter.cells().len());
+    events.for_each(|event| batch.push(event.view()).expect("an event"));
+    let counter = LumiCounter::builder().engine(Engine::Cpu).calorimeter(calorimeter).build().expect("the CPU");
+    let counted = counter.count(&batch).expect("counters");
+    let event_ids = counted.iter().map(|counters| counters.event_id).collect();
+    Banks { event_ids, banks: counter.summaries(&batch, &counted) }
+}
+
+/// A decoder that knows nothing but the printed layout.
+#[test]
+fn the_printed_layout_decodes_banks() {
+    let layout: serde_json::Value = serde_json::from_slice(&run(&["schema", "--json"]).stdout).expect("JSON");
+    assert_eq!(layout["version"], lumi::LAYOUT_VERSION);
+    let schemata = lumi::Schemata::new();
+    let events = (0..20).map(|number| {
+        let mut event = simulation(20).event(&small_calorimeter(), number);
+        event.header.basic = true;
+        event.header.full = number % 2 == 0;
+        event.header.reconstructed = number % 3 == 0;
+        event
+    });
+    let mut full = 0;
+    for bank in banks_of(events).banks {
+        let summary = schemata.decode(&bank).expect("a bank");
+        let kind =
+            layout["banks"].as_array().expect("banks").iter().find(|kind| kind["key"] == bank[0]).expect("a key");
+        assert_eq!(kind["words"], bank.len());
+        full += usize::from(kind["name"] == "full");
+        let fields = layout["fields"].as_array().expect("fields");
+        let fields = &fields[..kind["fields"].as_u64().expect("a number") as usize];
+        let mut header = BTreeMap::new();
+        let mut counters = BTreeMap::new();
+        for field in fields {
+            let whole = |name: &str| field[name].as_u64().expect("a number");
+            let number = |name: &str| field[name].as_f64().expect("a number");
+            let all = (1_u64 << whole("size")) - 1;
+            let stored = u64::from(bank[whole("offset") as usize / 32]) >> (whole("offset") % 32) & all;
+            let name = field["name"].as_str().expect("a name").to_owned();
+            if field["counter"] == true {
+                let value = (stored as f64 - number("shift")) / number("scale");
+                counters.insert(name, (stored != all).then_some(value));
+            } else {
+                header.insert(name, stored);
+            }
+        }
+        assert_eq!(counters, summary.counters);
+        assert_eq!(header["BCIDHigh"] << 32 | header["BCIDLow"], summary.crossing);
+        assert_eq!(header["T0High"] << 32 | header["T0Low"], summary.t0_us);
+        assert_eq!(header["GEC"] == 1, summary.reconstructed);
+    }
+    assert_eq!(full, 10);
+    let table = text(&run(&["schema"]).stdout);
+    let row = table.lines().find(|line| line.contains("ECalEtot")).expect("a row");
+    assert!(table.starts_with("version 1\nbasic: key ") && row.contains("65536") && row.contains("MeV"), "{table}");
 }
 
 /// Encoded and decoded, counts are what they were and measured values within what a field resolves.
@@ -347,8 +411,7 @@ fn the_cells_of_a_calibration_are_not_replaced() {
 fn another_calorimeter_is_asked_for() {
     let folder = folder("other_calorimeter");
     let (path, toml) = (folder.join("events.npz"), folder.join("small.toml"));
-    let cell = lumi::Cell { x: 1.0, y: 1.0, gain: 1.0, pedestal: 0 };
-    let small = Calorimeter::new(vec![cell; 4], 1, 1, [0.0, 0.0, 1.0, -1.0]).expect("a calorimeter");
+    let small = small_calorimeter();
     write_events(create(&path), &simulation(4).simulate(&small).expect("events")).expect("written");
     lumi::io::write_cells(create(&folder.join("small.csv")), &small).expect("written");
     lumi::io::write_calorimeter(create(&toml), &small, "small.csv").expect("written");

@@ -10,6 +10,7 @@ mod draw;
 mod engine;
 mod histogram;
 mod printout;
+mod schema;
 mod simulate;
 
 use std::process::ExitCode;
@@ -40,6 +41,7 @@ enum Command {
     Average(average::Average),
     Histogram(histogram::Histogram),
     Calibration(calibration::Calibration),
+    Schema(schema::Schema),
     Bench(bench::Bench),
     Completions(Completions),
     Man(Man),
@@ -65,6 +67,7 @@ pub(crate) fn main() -> ExitCode {
             Command::Average(average) => average.run(),
             Command::Histogram(histogram) => histogram.run(),
             Command::Calibration(calibration) => calibration.run(),
+            Command::Schema(schema) => schema.run(),
             Command::Bench(bench) => bench.run(cli.messages),
             Command::Completions(completions) => completions.run(Cli::command()),
             Command::Man(man) => man.run(Cli::command()),
