@@ -52,7 +52,7 @@
 //! - `counters`, `counter`: options of the counters, and [`LumiCounter`].
 //! - `engine`: the CPU engine, the GPU engine, and their stages.
 //! - `sums`, `fields`, `schema`, `summary`: counters as columns, and summary banks.
-//! - `luminosity`: averages of counters, and the log-zero method.
+//! - `luminosity`: averages of counters, their background, and the log-zero method.
 //! - [`io`], `error`: files and failures.
 
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
@@ -83,7 +83,7 @@ pub use event::{
     Event, EventBatch, EventView, Header, INVALID_ADC, MAX_VERTICES, SciFiHit, VeloCluster, VeloTrack, Vertex,
 };
 pub use kernel_host::{AdapterChoice, Engine};
-pub use luminosity::{Averages, Interval, LogZero, Point, Sample, time_us};
+pub use luminosity::{Averages, Background, Interval, LogZero, Point, Sample, time_us};
 pub use schema::{Field, FieldSpec, Schema};
 pub use simulate::Simulation;
 pub use summary::{BUNCHES, BankLayout, FieldLayout, LAYOUT_VERSION, Layout, Schemata, Summary};

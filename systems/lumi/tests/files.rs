@@ -240,6 +240,44 @@ fn the_printed_layout_decodes_banks() {
     assert!(table.starts_with("version 1\nbasic: key ") && row.contains("65536") && row.contains("MeV"), "{table}");
 }
 
+/// Both beams have half a collision, and the background of both single beams.
+#[test]
+fn the_background_is_subtracted() {
+    let folder = folder("background");
+    let path = folder.join("banks.npz");
+    let events = [(0, 0.0), (1, 0.1), (2, 0.2), (3, 0.8)].into_iter().flat_map(|(crossing, collisions)| {
+        let simulation = Simulation { collisions, lumi_fraction: 1.0, ..simulation(800) };
+        (0..200).map(move |number| {
+            let mut event = simulation.event(&small_calorimeter(), 4 * number + u64::from(crossing));
+            event.header.crossing = crossing;
+            event
+        })
+    });
+    write_banks(create(&path), &banks_of(events)).expect("written");
+    let path = path.display().to_string();
+    let average = |more: &[&str]| -> serde_json::Value {
+        let all = [&["average", &path, "--counter", "VeloVertices", "--subtract-background", "--json"], more].concat();
+        serde_json::from_slice(&run(&all).stdout).expect("JSON")
+    };
+    let json = average(&[]);
+    let (mu, error) = (&json[0]["log_zero"]["mu"], &json[0]["log_zero"]["error"]);
+    let (mu, error) = (mu.as_f64().expect("a number"), error.as_f64().expect("a number"));
+    assert!((mu - 0.5).abs() < 2.0 * error && (0.06..0.12).contains(&error) && json[0]["events"] == 200, "{json}");
+    let json = average(&["--by", "time", "--intervals", "2"]);
+    assert_eq!(json.as_array().map(Vec::len), Some(2), "{json}");
+    let mean = |row: usize| json[row]["mean"].as_f64().expect("a number");
+    assert!((mean(0) - 0.5).abs() < 0.25 && (mean(1) - 0.5).abs() < 0.25, "{json}");
+    // Intervals with about one event of each type.
+    let by_time =
+        |intervals: &str| run(&["average", &path, "--subtract-background", "--by", "time", "--intervals", intervals]);
+    let (some, none) = (by_time("150"), by_time("100000"));
+    assert!(some.status.success() && text(&some.stderr).contains("intervals lack a type of crossing"), "{some:?}");
+    assert_eq!(none.status.code(), Some(1));
+    assert!(text(&none.stderr).contains("no interval has events of all types"), "{none:?}");
+    let printed = text(&run(&["average", &path, "--by", "bunch", "--subtract-background"]).stdout);
+    assert!(printed.starts_with("VeloTracks: an event is empty below 1, background subtracted\n"), "{printed}");
+}
+
 /// Encoded and decoded, counts are what they were and measured values within what a field resolves.
 #[test]
 fn decoding_undoes_encoding() {
@@ -494,6 +532,7 @@ fn banks_are_averaged_and_drawn() {
             "there is no counter `velotracks`; there are VeloTracks",
         ),
         (vec!["average", &banks, "--empty-below", "NaN"], 2, "it is not finite"),
+        (vec!["average", &banks, "--subtract-background"], 1, "no event of crossing type 0"),
         (vec!["average", &banks, "--plot", "a.svg"], 2, "add --by time"),
         (vec!["histogram", &banks, "--plot", "a.gif"], 2, ".png, .svg or .pdf"),
         (vec!["count", &events, "-o", &events], 2, "one of the inputs"),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use command_host::figure::Point as Mark;
-use command_host::{Failure, PictureOptions, check_distinct, table, write_file, write_json};
+use command_host::{Code, Failure, PictureOptions, check_distinct, note, table, write_file, write_json};
 use lumi::{Averages, LogZero, Point, Sample};
 use serde::Serialize;
 
@@ -25,6 +25,10 @@ pub(super) struct Average {
     /// An event is empty if its counter is below this
     #[arg(long, default_value_t = 1.0, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     empty_below: f64,
+    /// Subtract beam gas and noise by types of crossings: bb - be - eb + ee, where b is a filled
+    /// bunch and e is an empty one
+    #[arg(long)]
+    subtract_background: bool,
     /// Group of events to average
     #[arg(long, value_enum, default_value = "all")]
     by: By,
@@ -98,7 +102,13 @@ impl Average {
         }
         let picture = self.picture.open_optional(self.plot.as_deref(), "lumi")?;
         let (samples, _) = samples(&self.input, &self.counter)?;
+        if self.subtract_background {
+            self.check_types(&samples)?;
+        }
         let rows = self.rows(&samples);
+        if self.subtract_background && self.by == By::Time {
+            self.check_intervals(&samples, rows.len())?;
+        }
         if let Some(path) = &self.output {
             write_file(path, "lumi", |out| write_csv(out, &rows))?;
         }
@@ -109,9 +119,35 @@ impl Average {
         if self.json {
             return Ok(write_json(&mut out, &rows)?);
         }
-        writeln!(out, "{}: an event is empty below {}", self.counter, self.empty_below)?;
+        writeln!(out, "{}: an event is empty below {}{}", self.counter, self.empty_below, self.method())?;
         print(&mut out, &rows)?;
         Ok(())
+    }
+
+    /// Checks that each type of crossing has a sample.
+    fn check_types(&self, samples: &[Sample]) -> Result<(), Failure> {
+        let is_missing = |kind: &u32| samples.iter().all(|sample| sample.crossing_type != *kind);
+        let Some(missing) = (0..4).find(is_missing) else { return Ok(()) };
+        let what = format!("{}: no event of crossing type {missing}", self.input.display());
+        let help = "--subtract-background needs types 0 (no beam), 1 and 2 (one beam) and 3 (both beams)";
+        Err(Failure::new(Code::Data, what).with_help(help))
+    }
+
+    /// Reports the intervals that lack a type of crossing.
+    fn check_intervals(&self, samples: &[Sample], complete: usize) -> Result<(), Failure> {
+        if complete == 0 {
+            let what = format!("{}: no interval has events of all types of crossings", self.input.display());
+            return Err(Failure::new(Code::Data, what).with_help("take fewer --intervals"));
+        }
+        let all = Point::by_time(samples, self.intervals as usize, |samples| Averages::of(samples, self.empty_below));
+        if complete < all.len() {
+            note(&format!("{} of {} intervals lack a type of crossing", all.len() - complete, all.len()));
+        }
+        Ok(())
+    }
+
+    fn method(&self) -> &'static str {
+        if self.subtract_background { ", background subtracted" } else { "" }
     }
 
     fn rows(&self, samples: &[Sample]) -> Vec<Row> {
@@ -127,13 +163,19 @@ impl Average {
             averages,
             luminosity_per_cm2_s: luminosity(&averages),
         };
+        type Average<T> = fn(&[Sample], f64) -> T;
+        let (average, by_bunch): (Average<Option<Averages>>, Average<Vec<_>>) = if self.subtract_background {
+            (Averages::less_background, Averages::by_bunch_less_background)
+        } else {
+            (Averages::of, Averages::by_bunch)
+        };
         match self.by {
-            By::All => Averages::of(samples, self.empty_below).into_iter().map(row).collect(),
-            By::Bunch => Averages::by_bunch(samples, self.empty_below)
+            By::All => average(samples, self.empty_below).into_iter().map(row).collect(),
+            By::Bunch => by_bunch(samples, self.empty_below)
                 .into_iter()
                 .map(|((bunch, kind), averages)| Row { bunch: Some(bunch), crossing_type: Some(kind), ..row(averages) })
                 .collect(),
-            By::Time => Point::by_time(samples, self.intervals as usize, self.empty_below)
+            By::Time => Point::by_time(samples, self.intervals as usize, |samples| average(samples, self.empty_below))
                 .into_iter()
                 .map(|Point { interval, averages }| Row {
                     begin_s: Some(interval.begin_s),
@@ -163,7 +205,7 @@ impl Average {
         };
         let x = if self.by == By::Time { format!("time after {first:.0} s [s]") } else { "bunch".to_owned() };
         Points {
-            caption: format!("{}, log-zero method", self.counter),
+            caption: format!("{}, log-zero method{}", self.counter, self.method()),
             x,
             y: quantity.to_owned(),
             points: rows.iter().filter_map(mark).collect(),
