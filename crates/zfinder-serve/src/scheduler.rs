@@ -181,8 +181,8 @@ impl Scheduler {
         for device in &scheduler.devices {
             let light = in_flight(&scheduler.options, device);
             let heavy = heavy_in_flight(&scheduler.options, device, &host);
-            // A quarter of the threads, but not the only one.
-            let small_only = (light / 4).max(1).min(light - 1);
+            // A quarter of the threads, at least one of several.
+            let small_only = (light / 4).max(usize::from(light > 1));
             for number in 0..light + heavy {
                 let weight = match number {
                     _ if number >= light => Weight::Heavy,
