@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -62,7 +64,8 @@ impl Listener {
     {
         let builder = Arc::new(self.builder());
         let (open, mut all_ended) = mpsc::channel::<()>(1);
-        while let Some((stream, peer, place)) = self.accept().await {
+        let mut last = LAST_ACCEPTED;
+        while let Some((stream, peer, place)) = self.accept(&mut last).await {
             let connection = Arc::clone(&place.connection);
             let (handle, receiving, sending) = (handle.clone(), Arc::clone(&self.receiving), Arc::clone(&self.sending));
             let (phases, of_requests) = (self.phases.clone(), Arc::clone(&connection));
@@ -104,16 +107,19 @@ impl Listener {
     }
 
     /// Returns the next connection; None when the server drains, and the system has accepted no
-    /// further one.
-    async fn accept(&mut self) -> Option<(TcpStream, SocketAddr, Place)> {
-        let (mut is_failing, mut last) = (false, LAST_ACCEPTED);
+    /// further one. `last` is how many of these are still served.
+    async fn accept(&mut self, last: &mut usize) -> Option<(TcpStream, SocketAddr, Place)> {
+        let mut is_failing = false;
         loop {
-            let accepted = tokio::select! {
-                biased;
-                accepted = self.socket.accept(), if last > 0 => accepted,
-                () = self.phases.reached(Phase::Draining) => return None,
+            let accepted = if self.phases.has_reached(Phase::Draining) {
+                *last = last.checked_sub(1)?;
+                self.accept_waiting()?
+            } else {
+                tokio::select! {
+                    accepted = self.socket.accept() => accepted,
+                    () = self.phases.reached(Phase::Draining) => continue,
+                }
             };
-            last -= usize::from(self.phases.has_reached(Phase::Draining));
             match accepted {
                 Ok((stream, peer)) => {
                     if is_failing {
@@ -137,6 +143,19 @@ impl Listener {
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
+        }
+    }
+
+    /// Returns a connection that the system has accepted. The system resets these when the socket
+    /// closes, and the runtime may not know of them yet.
+    fn accept_waiting(&self) -> Option<io::Result<(TcpStream, SocketAddr)>> {
+        match SockRef::from(&self.socket).accept() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            accepted => Some(accepted.and_then(|(socket, peer)| {
+                socket.set_nonblocking(true)?;
+                let peer = peer.as_socket().ok_or(io::ErrorKind::InvalidData)?;
+                Ok((TcpStream::from_std(socket.into())?, peer))
+            })),
         }
     }
 
@@ -193,6 +212,7 @@ where
     }
     if !state.is_http2() {
         tokio::select! {
+            biased;
             ended = connection.as_mut() => return ended,
             _ = timeout(LAST_REQUEST, state.next_request()) => {}
         }
@@ -240,4 +260,41 @@ async fn serve_encrypted<S>(
     _: Phases,
 ) -> Ended {
     match tls {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn connections_that_the_system_has_accepted_are_served_when_the_server_drains() {
+        let (phase, phases) = Phases::new();
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap();
+        let idle = Duration::from_secs(10);
+        let sending = Arc::new(SendLimits::new(1 << 20, idle));
+        let mut listener = Listener {
+            socket,
+            tls: None,
+            is_http2_only: false,
+            connections: Arc::new(Connections::new(idle, Arc::clone(&sending))),
+            room: Room::new("connections", 10),
+            receiving: Arc::new(ReceiveLimits::new(1 << 20, 1 << 20, idle, phases.clone())),
+            sending,
+            idle,
+            phases,
+        };
+        // The runtime does not learn of these: this test does not wait between here and `accept`.
+        let clients: [_; 3] = std::array::from_fn(|_| std::net::TcpStream::connect(address).unwrap());
+        phase.send_replace(Phase::Draining);
+        let mut last = 3;
+        for client in &clients {
+            let (_, peer, _) = listener.accept(&mut last).await.expect("a connection");
+            assert_eq!(peer, client.local_addr().unwrap());
+        }
+        let _one_too_many = std::net::TcpStream::connect(address).unwrap();
+        assert!(listener.accept(&mut last).await.is_none());
+        assert!(listener.accept(&mut 1).await.is_some());
+        assert!(listener.accept(&mut 1).await.is_none(), "no connection waits");
+    }
 }

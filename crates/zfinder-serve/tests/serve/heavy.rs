@@ -89,7 +89,10 @@ fn requests_larger_than_a_batch_do_not_hold_others_up() {
             runtime.spawn(async move { client.model_infer(request).await })
         })
         .collect();
-    wait_until("a large search", || metric(&server, &["nv_inference_pending_request_count"]) == 1);
+    // A request that has just arrived waits too, so the other is searched if the number stays.
+    let one_waits = || metric(&server, &["nv_inference_pending_request_count"]) == 1;
+    let is_stable = || one_waits() && (0..5).all(|_| (std::thread::sleep(Duration::from_millis(20)), one_waits()).1);
+    wait_until("a large search", is_stable);
     let mut client = runtime.block_on(connect(&server));
     let response = runtime.block_on(client.model_infer(sample.request("zfinder-auto"))).unwrap();
     check_grpc("beside large requests", &response.into_inner(), &wanted);
