@@ -181,8 +181,8 @@ impl Scheduler {
         for device in &scheduler.devices {
             let light = in_flight(&scheduler.options, device);
             let heavy = heavy_in_flight(&scheduler.options, device, &host);
-            // A quarter of the threads, at least one of several.
-            let small_only = (light / 4).max(usize::from(light > 1));
+            // More large searches at a time gain nothing, and small requests wait for cores.
+            let small_only = light / 2;
             for number in 0..light + heavy {
                 let weight = match number {
                     _ if number >= light => Weight::Heavy,
