@@ -29,6 +29,8 @@ pub enum Error {
     Detector {
         /// The detector's name.
         detector: String,
+        /// The number of the layer at fault; None if it is not one layer's.
+        layer: Option<u32>,
         /// Problem.
         reason: String,
     },
@@ -79,7 +81,10 @@ impl fmt::Display for Error {
             Self::UnknownKey { name, known } => {
                 write!(f, "there is no option `{name}`: the options are {}", known.join(", "))
             }
-            Self::Detector { detector, reason } => write!(f, "detector `{detector}`: {reason}"),
+            Self::Detector { detector, layer: Some(layer), reason } => {
+                write!(f, "detector `{detector}`: layer {layer}: {reason}")
+            }
+            Self::Detector { detector, layer: None, reason } => write!(f, "detector `{detector}`: {reason}"),
             Self::PhiWindow { phi_min, phi_max, reason } => {
                 write!(f, "phi window [{phi_min}, {phi_max}] rad {reason}")
             }

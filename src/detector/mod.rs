@@ -105,40 +105,39 @@ impl Detector {
     /// # Ok::<(), zfinder::Error>(())
     /// ```
     pub fn new(name: &str, layers: Vec<Layer>, bending: Option<BendingTable>) -> Result<Self> {
-        let refuse = |reason: String| Err(Error::Detector { detector: name.to_owned(), reason });
+        let error = |layer, reason| Error::Detector { detector: name.to_owned(), layer, reason };
+        let refuse = |reason: String| Err(error(None, reason));
         let positive = |value: f64| value.is_finite() && value > 0.0;
         if layers.len() < 2 || layers.len() > MAX_LAYERS {
             let advice = joinable_disks(&layers);
             return refuse(format!("has {} layers; 2 to {MAX_LAYERS} are possible{advice}", layers.len()));
         }
         let mut by_id = HashMap::new();
-        for (index, layer) in layers.iter().enumerate() {
-            let good = match layer.kind {
-                LayerKind::Barrel { radius_mm } => positive(radius_mm),
-                LayerKind::Endcap { z_mm, r_max_mm } => positive(z_mm) && positive(r_max_mm),
+        for (number, layer) in (0..).zip(&layers) {
+            let refuse = |reason: String| Err(error(Some(number), reason));
+            let sizes = match layer.kind {
+                LayerKind::Barrel { radius_mm } => vec![("radius_mm", radius_mm)],
+                LayerKind::Endcap { z_mm, r_max_mm } => vec![("z_mm", z_mm), ("r_max_mm", r_max_mm)],
             };
-            if !good {
-                return refuse(format!("layer {index}: sizes must be finite and positive (z_mm is |z|)"));
+            let resolution = layer.z_resolution_mm.map(|error| ("z_resolution_mm", error));
+            if let Some((key, value)) = sizes.into_iter().chain(resolution).find(|&(_, value)| !positive(value)) {
+                return refuse(format!("{key} = {value} must be finite and positive"));
             }
-            if layer.z_resolution_mm.is_some_and(|error| !positive(error)) {
-                return refuse(format!("layer {index}: z_resolution_mm must be finite and positive"));
-            }
-            if layer.radiation_lengths.is_some_and(|lengths| !(1e-6..=1.0).contains(&lengths)) {
-                return refuse(format!("layer {index}: radiation_lengths must be from 0.000001 to 1"));
+            if let Some(lengths) = layer.radiation_lengths.filter(|lengths| !(1e-6..=1.0).contains(lengths)) {
+                return refuse(format!("radiation_lengths = {lengths} must be from 0.000001 to 1"));
             }
             let is_pixel =
                 |number: u32| layers.get(number as usize).is_some_and(|layer| layer.sensor == Some(Sensor::Pixel));
-            let next = layer.next.iter().flatten().copied();
-            for number in next {
-                if number == index as u32 || !is_pixel(number) || !is_pixel(index as u32) {
+            for &next in layer.next.iter().flatten() {
+                if next == number || !is_pixel(next) || !is_pixel(number) {
                     return refuse(format!(
-                        "layer {index}: next = [.. {number} ..] needs the numbers of two layers with sensor = \"pixel\""
+                        "next = [.. {next} ..] needs the numbers of two layers with sensor = \"pixel\""
                     ));
                 }
             }
             for &id in &layer.ids {
-                if let Some(other) = by_id.insert(id, index as u32) {
-                    return refuse(format!("(volume, layer) {id:?} belongs to layer {other} and to layer {index}"));
+                if let Some(other) = by_id.insert(id, number) {
+                    return refuse(format!("(volume, layer) {id:?} of ids belongs to layer {other} too"));
                 }
             }
         }

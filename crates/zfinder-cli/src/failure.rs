@@ -46,7 +46,7 @@ fn of_file(error: &Error) -> Diagnosis {
         Error::Zfinder(error) => of_library(error),
         Error::Toml { .. } => Diagnosis {
             help: Some(
-                "`zfinder find --print-config` shows every key of a configuration; data/detectors has detectors to copy from",
+                "`zfinder find --print-config` shows every key of a configuration, `zfinder detector print generic` those of a detector",
             ),
             ..Code::Usage.into()
         },

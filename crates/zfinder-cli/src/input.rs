@@ -381,7 +381,7 @@ pub(super) fn detector(
     if !name.ends_with(".toml") && !Path::new(name).exists() {
         return Err(Failure::usage(
             format!("there is no detector `{name}`"),
-            "--detector takes atlas2010, generic, odd or a TOML file like those in data/detectors",
+            "name atlas2010, generic, odd or a TOML file; `zfinder detector print generic` prints one to copy",
         ));
     }
     Ok(zfinder_io::detector_from_toml(name, &read_text(Path::new(name))?)?)

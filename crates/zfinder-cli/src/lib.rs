@@ -7,6 +7,7 @@ mod adapters;
 mod beam_spot;
 #[doc(hidden)]
 pub mod bench;
+mod detector;
 #[doc(hidden)]
 pub mod engine;
 mod evaluate;
@@ -64,6 +65,7 @@ enum Command {
     Inspect(Box<inspect::Inspect>),
     Plot(plot::Plot),
     Simulate(Box<simulate::Simulate>),
+    Detector(detector::Detector),
     Adapters(adapters::Adapters),
     Bench(Box<bench::Bench>),
     Verify(verify::Verify),
@@ -76,7 +78,7 @@ enum Command {
 impl Command {
     /// Whether the subcommand uses the threads of rayon. `simulate` starts its own number.
     fn computes(&self) -> bool {
-        !matches!(self, Self::Simulate(_) | Self::Adapters(_) | Self::Completions(_) | Self::Man(_))
+        !matches!(self, Self::Simulate(_) | Self::Detector(_) | Self::Adapters(_) | Self::Completions(_) | Self::Man(_))
     }
 }
 
@@ -106,6 +108,7 @@ pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             Command::Histogram(histogram) => histogram.run(),
             Command::Inspect(inspect) => inspect.run(),
             Command::Plot(plot) => plot.run(),
+            Command::Detector(detector) => detector.run(),
             Command::Adapters(adapters) => adapters.run(),
             Command::Bench(bench) => bench.run(),
             Command::Verify(verify) => verify.run(),

@@ -148,7 +148,7 @@ impl EventFiles {
     pub fn acts(folder: &Path, detector: &Detector, variances: &[[f64; 2]]) -> Result<Self> {
         if variances.len() != detector.layers().len() {
             let reason = format!("has {} layers; {} have variances", detector.layers().len(), variances.len());
-            return Err(zfinder::Error::Detector { detector: detector.name().into(), reason }.into());
+            return Err(zfinder::Error::Detector { detector: detector.name().into(), layer: None, reason }.into());
         }
         let variances: Vec<String> = variances.iter().map(|[r, z]| format!(",nan,{r},{z}\n")).collect();
         let header = "measurement_id_1,measurement_id_2,geometry_id_1,geometry_id_2,x,y,z,t,var_r,var_z\n";
@@ -178,10 +178,11 @@ impl EventFiles {
 
     fn new(folder: &Path, ending: &'static str, header: &'static str, detector: &Detector, row: Row) -> Result<Self> {
         let mut ids = Vec::new();
-        for (index, layer) in detector.layers().iter().enumerate() {
+        for (number, layer) in (0..).zip(detector.layers()) {
             let (Some(first), Some(last)) = (layer.ids.first(), layer.ids.get(1).or(layer.ids.first())) else {
-                let reason = format!("layer {index} has no (volume, layer) ids, by which these files call layers");
-                return Err(zfinder::Error::Detector { detector: detector.name().into(), reason }.into());
+                let reason = "no (volume, layer) ids, by which these files call layers".to_owned();
+                let (detector, layer) = (detector.name().into(), Some(number));
+                return Err(zfinder::Error::Detector { detector, layer, reason }.into());
             };
             ids.push([*first, *last]);
         }
@@ -206,7 +207,7 @@ impl EventFiles {
         for (number, s) in roi.spacepoints().enumerate() {
             let Some(sides) = self.ids.get(s.layer as usize) else {
                 let reason = format!("has {} layers, and a spacepoint is of layer {}", self.ids.len(), s.layer);
-                return Err(zfinder::Error::Detector { detector: self.detector.clone(), reason }.into());
+                return Err(zfinder::Error::Detector { detector: self.detector.clone(), layer: None, reason }.into());
             };
             (self.row)(&mut text, number, &s, sides[usize::from(s.z > 0.0)]);
         }
@@ -287,7 +288,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let (atlas, generic) = (Detector::atlas2010(), Detector::generic());
         let error = EventFiles::trackml(dir.path(), &atlas).err().expect("no ids").to_string();
-        assert!(error.contains("atlas2010") && error.contains("layer 0 has no (volume, layer) ids"), "{error}");
+        assert!(error.contains("atlas2010") && error.contains("layer 0: no (volume, layer) ids"), "{error}");
         let error = EventFiles::acts(dir.path(), &generic, &[[0.0; 2]]).err().expect("one is not 29").to_string();
         assert!(error.contains("has 29 layers; 1 have variances"), "{error}");
 

@@ -1,5 +1,8 @@
 //! Reads and writes configurations and detectors in TOML.
 
+use std::ops::Range;
+
+use ::toml::Spanned;
 use serde::{Deserialize, Serialize};
 use zfinder::detector::{BendingPair, BendingTable, Layer, LayerKind, Sensor};
 use zfinder::{Config, Detector};
@@ -73,16 +76,30 @@ pub fn config_to_toml(config: &Config) -> String {
 /// # Ok::<(), zfinder_io::Error>(())
 /// ```
 pub fn detector_from_toml(what: &str, text: &str) -> Result<Detector> {
-    let toml: DetectorToml = parse(what, text)?;
-    let layers = toml.layer.into_iter().map(Layer::from).collect();
-    Ok(Detector::new(&toml.name, layers, toml.bending.map(BendingTable::from))?)
+    let toml: DetectorToml<Spanned<LayerToml>> = parse(what, text)?;
+    let error = |(span, message): (Range<usize>, String)| Error::Toml {
+        what: what.into(),
+        message: excerpt(text, span, &message),
+    };
+    let (mut layers, mut spans) = (Vec::new(), Vec::new());
+    for layer in toml.layer {
+        spans.push(layer.span());
+        layers.push(layer.into_inner().read(spans.last().cloned().unwrap_or_default()).map_err(error)?);
+    }
+    Detector::new(&toml.name, layers, toml.bending.map(BendingTable::from)).map_err(|refused| match &refused {
+        zfinder::Error::Detector { layer: Some(number), .. } => {
+            let span = spans.get(*number as usize).cloned().unwrap_or_default();
+            error((span, refused.to_string()))
+        }
+        _ => refused.into(),
+    })
 }
 
 /// Writes a detector as TOML, which [`detector_from_toml`] reads.
 pub fn detector_to_toml(detector: &Detector) -> String {
     let toml = DetectorToml {
         name: detector.name().to_owned(),
-        layer: detector.layers().iter().map(LayerToml::from).collect(),
+        layer: detector.layers().iter().map(LayerToml::from).collect::<Vec<_>>(),
         bending: detector.bending().map(BendingToml::from),
     };
     ::toml::to_string(&toml).expect("tables of numbers and words are valid TOML")
@@ -92,36 +109,80 @@ fn parse<'a, T: Deserialize<'a>>(what: &str, text: &'a str) -> Result<T> {
     ::toml::from_str(text).map_err(|error| Error::Toml { what: what.into(), message: error.to_string() })
 }
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct DetectorToml {
-    name: String,
-    layer: Vec<LayerToml>,
-    bending: Option<BendingToml>,
+/// Returns a message about a part of a text, with the part's first line and its place, in the form
+/// of the parser's own messages.
+fn excerpt(text: &str, span: Range<usize>, message: &str) -> String {
+    let before = &text[..span.start];
+    let begin = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text[begin..].lines().next().unwrap_or_default();
+    let (number, column) = (before.matches('\n').count() + 1, text[begin..span.start].chars().count());
+    let marked = text[span].lines().next().unwrap_or_default().trim_end().chars().count().max(1);
+    let gutter = " ".repeat(number.to_string().len());
+    format!(
+        "line {number}, column {}\n{gutter} |\n{number} | {line}\n{gutter} | {}{}\n{message}",
+        column + 1,
+        " ".repeat(column),
+        "^".repeat(marked)
+    )
 }
 
 #[derive(Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-enum LayerToml {
-    Barrel {
-        radius_mm: f64,
-        sensor: Option<Sensor>,
-        z_resolution_mm: Option<f64>,
-        radiation_lengths: Option<f64>,
-        next: Option<Vec<u32>>,
-        #[serde(default)]
-        ids: Vec<(u32, u32)>,
-    },
-    Endcap {
-        z_mm: f64,
-        r_max_mm: f64,
-        sensor: Option<Sensor>,
-        z_resolution_mm: Option<f64>,
-        radiation_lengths: Option<f64>,
-        next: Option<Vec<u32>>,
-        #[serde(default)]
-        ids: Vec<(u32, u32)>,
-    },
+#[serde(deny_unknown_fields)]
+struct DetectorToml<L> {
+    name: String,
+    layer: Vec<L>,
+    bending: Option<BendingToml>,
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum KindToml {
+    Barrel,
+    Endcap,
+}
+
+/// A layer of either kind: serde would forget the places of keys in an enum of two tables.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct LayerToml {
+    kind: KindToml,
+    radius_mm: Option<Spanned<f64>>,
+    z_mm: Option<Spanned<f64>>,
+    r_max_mm: Option<Spanned<f64>>,
+    sensor: Option<Sensor>,
+    z_resolution_mm: Option<f64>,
+    radiation_lengths: Option<f64>,
+    next: Option<Vec<u32>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ids: Vec<(u32, u32)>,
+}
+
+impl LayerToml {
+    /// Returns the layer, or the place of the fault and words for it. `span` is the layer's place.
+    fn read(self, span: Range<usize>) -> Result<Layer, (Range<usize>, String)> {
+        let Self { kind, radius_mm, z_mm, r_max_mm, sensor, z_resolution_mm, radiation_lengths, next, ids } = self;
+        let needed = |value: Option<Spanned<f64>>, key: &str| match value {
+            Some(value) => Ok(value.into_inner()),
+            None => Err((span.clone(), format!("this layer needs the key `{key}`"))),
+        };
+        let unknown = |value: Option<Spanned<f64>>, what: &str| match value {
+            Some(value) => Err((value.span(), what.to_owned())),
+            None => Ok(()),
+        };
+        let kind = match kind {
+            KindToml::Barrel => {
+                let other = "a layer of kind \"barrel\" has the size `radius_mm` only";
+                unknown(z_mm, other)?;
+                unknown(r_max_mm, other)?;
+                LayerKind::Barrel { radius_mm: needed(radius_mm, "radius_mm")? }
+            }
+            KindToml::Endcap => {
+                unknown(radius_mm, "a layer of kind \"endcap\" has the sizes `z_mm` and `r_max_mm`")?;
+                LayerKind::Endcap { z_mm: needed(z_mm, "z_mm")?, r_max_mm: needed(r_max_mm, "r_max_mm")? }
+            }
+        };
+        Ok(Layer { kind, sensor, z_resolution_mm, radiation_lengths, next, ids })
+    }
 }
 
 #[derive(Deserialize, Serialize)]
@@ -135,32 +196,16 @@ struct BendingToml {
     endcap: Vec<(u32, u32, f64, f64)>,
 }
 
-impl From<LayerToml> for Layer {
-    fn from(layer: LayerToml) -> Self {
-        match layer {
-            LayerToml::Barrel { radius_mm, sensor, z_resolution_mm, radiation_lengths, next, ids } => {
-                let kind = LayerKind::Barrel { radius_mm };
-                Self { kind, sensor, z_resolution_mm, radiation_lengths, next, ids }
-            }
-            LayerToml::Endcap { z_mm, r_max_mm, sensor, z_resolution_mm, radiation_lengths, next, ids } => {
-                let kind = LayerKind::Endcap { z_mm, r_max_mm };
-                Self { kind, sensor, z_resolution_mm, radiation_lengths, next, ids }
-            }
-        }
-    }
-}
-
 impl From<&Layer> for LayerToml {
     fn from(layer: &Layer) -> Self {
         let Layer { kind, sensor, z_resolution_mm, radiation_lengths, next, ids } = layer.clone();
-        match kind {
-            LayerKind::Barrel { radius_mm } => {
-                Self::Barrel { radius_mm, sensor, z_resolution_mm, radiation_lengths, next, ids }
-            }
-            LayerKind::Endcap { z_mm, r_max_mm } => {
-                Self::Endcap { z_mm, r_max_mm, sensor, z_resolution_mm, radiation_lengths, next, ids }
-            }
-        }
+        // Places are not written.
+        let value = |value: f64| Some(Spanned::new(0..0, value));
+        let (kind, radius_mm, z_mm, r_max_mm) = match kind {
+            LayerKind::Barrel { radius_mm } => (KindToml::Barrel, value(radius_mm), None, None),
+            LayerKind::Endcap { z_mm, r_max_mm } => (KindToml::Endcap, None, value(z_mm), value(r_max_mm)),
+        };
+        Self { kind, radius_mm, z_mm, r_max_mm, sensor, z_resolution_mm, radiation_lengths, next, ids }
     }
 }
 
@@ -228,10 +273,43 @@ mod tests {
                 "(1, 1)",
             ),
             (&telescope("next = [2]"), "layer 0: next = [.. 2 ..] needs the numbers of two layers with sensor"),
-            (&telescope("radiation_lengths = 1.5"), "layer 0: radiation_lengths must be from 0.000001 to 1"),
+            (&telescope("radiation_lengths = 1.5"), "layer 0: radiation_lengths = 1.5 must be from 0.000001 to 1"),
         ] {
             let error = detector_from_toml("x.toml", text).expect_err(text).to_string();
             assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn errors_of_a_detector_point_at_the_layer_and_its_key() {
+        let text = telescope("radiation_lengths = 0.02");
+        for (from, to, wanted) in [
+            (
+                "z_mm = 500.0",
+                "z_mm = \"500\"",
+                "line 9, column 8\n  |\n9 | z_mm = \"500\"\n  |        ^^^^^\ninvalid type",
+            ),
+            ("z_mm = 500.0", "z = 500.0", "line 9, column 1\n  |\n9 | z = 500.0\n  | ^\nunknown field `z`"),
+            (
+                "z_mm = 500.0\n",
+                "",
+                "line 7, column 1\n  |\n7 | [[layer]]\n  | ^^^^^^^^^\nthis layer needs the key `z_mm`",
+            ),
+            (
+                "z_mm = 500.0",
+                "radius_mm = 5.0",
+                "line 9, column 13\n  |\n9 | radius_mm = 5.0\n  |             ^^^\na layer",
+            ),
+            ("\"endcap\"", "\"barrel\"", "9 | z_mm = 500.0\n  |        ^^^^^\na layer of kind \"barrel\""),
+            (
+                "z_mm = 500.0",
+                "z_mm = -500.0",
+                "7 | [[layer]]\n  | ^^^^^^^^^\ndetector `telescope`: layer 1: z_mm = -500",
+            ),
+            ("kind = \"endcap\"\n", "", "line 7, column 1\n  |\n7 | [[layer]]\n  | ^^^^^^^^^\nmissing field `kind`"),
+        ] {
+            let error = detector_from_toml("x.toml", &text.replace(from, to)).expect_err(to).to_string();
+            assert!(error.contains(wanted), "{to}: {error}");
         }
     }
 

@@ -2,17 +2,14 @@
 
 mod efficiency;
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use zfinder::config::Tracklets;
-use zfinder::{Config, Engine, ZFinder};
-use zfinder_io::OnError;
+use zfinder::{Engine, ZFinder};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
 
-use super::input;
 use super::output::PROGRAM;
 use super::select::SelectOptions;
 use command_host::{Failure, PictureOptions};
@@ -29,7 +26,6 @@ pub(super) struct Plot {
 enum Picture {
     Histogram(Box<Histogram>),
     Event(Box<Event>),
-    Detector(Detector),
     Efficiency(efficiency::Efficiency),
 }
 
@@ -59,34 +55,6 @@ struct Event {
     #[command(flatten)]
     roi: RoiPicture,
 }
-
-/// Draws the pixel layers of a detector in r-z, with those that may follow each on a tracklet
-///
-/// Without --output, prints the numbers of the layers that may follow each layer.
-#[derive(Args)]
-#[command(after_help = super::EXIT_CODES, after_long_help = DETECTOR_HELP)]
-struct Detector {
-    /// Built-in detector (atlas2010, generic, odd) or TOML file
-    #[arg(value_name = "NAME|FILE.toml")]
-    detector: String,
-    /// Range of z of the beam that tracks come from [mm]; that of the preset auto if not given
-    #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true)]
-    z_range: Option<Vec<f64>>,
-    /// Write to this file, which appears when the run is complete
-    #[arg(short, long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
-    output: Option<PathBuf>,
-    #[command(flatten)]
-    picture: PictureOptions,
-}
-
-const DETECTOR_HELP: &str = "Examples:
-  zfinder plot detector generic
-  zfinder plot detector telescope.toml -o layers.svg
-
-Exit codes:
-  0  drawn or printed
-  1  an output that cannot be written
-  2  wrong usage: an unknown option, a bad detector file";
 
 const HISTOGRAM_HELP: &str = "Examples:
   zfinder plot histogram data/zee7_mu2 --event 3 -o histogram.svg
@@ -132,7 +100,6 @@ impl Plot {
         match self.picture {
             Picture::Histogram(histogram) => histogram.run(),
             Picture::Event(event) => event.run(),
-            Picture::Detector(detector) => detector.run(),
             Picture::Efficiency(efficiency) => efficiency.run(),
         }
     }
@@ -149,33 +116,6 @@ impl Histogram {
         let roi = selected.first()?;
         let inspection = selected.finder.inspect(&roi)?;
         target.draw(&plot::histogram(&inspection, selected.vertices(roi.descriptor.id)))
-    }
-}
-
-impl Detector {
-    fn run(self) -> Result<(), Failure> {
-        command_host::check_distinct([Path::new(&self.detector)], self.output.as_deref())?;
-        let detector = input::detector(Some(&self.detector), &[], None, OnError::Stop)?;
-        let config = Config::default();
-        let z_range = match self.z_range.as_deref() {
-            Some(&[low, high]) if low < high && low.is_finite() && high.is_finite() => [low, high],
-            Some(_) => return Err(Failure::usage("--z-range is no range", "give two numbers, the lower one first")),
-            None => [config.z_min_mm, config.z_max_mm],
-        };
-        let graph = detector.layer_graph(z_range);
-        if graph.edges().next().is_none() {
-            return Err(Failure::usage(
-                format!("no pixel layer of detector {} follows another one", detector.name()),
-                "give layers sensor = \"pixel\" for tracklets",
-            ));
-        }
-        match self.output {
-            Some(output) => self.picture.open(&output, PROGRAM)?.draw(&plot::detector(&detector, z_range)),
-            None => {
-                let written = io::stdout().lock().write_all(graph.to_string().as_bytes());
-                written.map_err(|source| Failure::output("standard output", &source))
-            }
-        }
     }
 }
 

@@ -188,23 +188,44 @@ fn tracklets_of_an_event_are_drawn() {
 }
 
 #[test]
-fn the_layers_that_follow_each_other_are_drawn_and_printed() {
+fn a_detector_is_checked_drawn_and_printed() {
     let dir = folder();
     let path = dir.path().join("layers.svg");
     let output = path.display().to_string();
-    let printed = succeeded(zfinder(&["plot", "detector", "generic"]));
-    assert!(printed.starts_with("0 -> 1, 2, 10, 11\n1 -> 2, 3, 10, 11\n"), "{printed}");
-    assert_eq!(succeeded(zfinder(&["plot", "detector", "generic", "-o", &output])), "");
+    let table = succeeded(zfinder(&["detector", "check", "generic", "-o", &output]));
+    let cells = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert!(table.starts_with("detector generic: 29 layers\n"), "{table}");
+    let first = table.lines().nth(2).map(cells).expect("a layer");
+    assert_eq!(first[..3], ["0", "barrel", "pixel"]);
+    assert_eq!(first[first.len() - 4..], ["1,", "2,", "10,", "11"]);
+    assert!(!table.contains("warning"), "{table}");
     let drawn = fs::read_to_string(&path).expect("written");
     assert!(drawn.contains("detector generic: 11 pixel layers, 23 pairs"), "{drawn:.3000}");
+    // The printed TOML is the detector.
+    let printed = succeeded(zfinder(&["detector", "print", "generic"]));
+    let copy = written(&dir, "copy.toml", &printed);
+    assert_eq!(succeeded(zfinder(&["detector", "print", &copy])), printed);
+    assert_eq!(succeeded(zfinder(&["detector", "check", &copy])), table);
     // A layer names those that follow it.
     let layer = |radius: u32, keys: &str| {
         format!("[[layer]]\nkind = \"barrel\"\nsensor = \"pixel\"\nradius_mm = {radius}.0\n{keys}\n")
     };
     let text = format!("name = \"own\"\n{}{}{}", layer(30, "next = [2]"), layer(60, ""), layer(90, ""));
-    let own = written(&dir, "own.toml", &text);
-    assert_eq!(succeeded(zfinder(&["plot", "detector", &own])), "0 -> 2\n1 -> 2\n");
-    let strips = written(&dir, "strips.toml", &text.replace("pixel", "long-strip").replace("next = [2]", ""));
-    failed(&zfinder(&["plot", "detector", &strips]), 2, &["no pixel layer of detector own", "sensor"]);
-    failed(&zfinder(&["plot", "detector", "generic", "--z-range", "5", "-5"]), 2, &["--z-range"]);
+    let own = succeeded(zfinder(&["detector", "check", &written(&dir, "own.toml", &text)]));
+    let followers: Vec<_> = own.lines().skip(2).filter_map(|line| cells(line).pop()).collect();
+    assert_eq!(followers, ["2", "2", "-"], "{own}");
+    for (from, to, doubt) in [
+        ("pixel", "long-strip", "warning: no pixel layer follows another one"),
+        ("0.0", ".0", "radius of 9 mm: are all sizes in mm?"),
+        ("60.0", "30.0", "layer 1 has the same place as layer 0"),
+        ("60.0", "20.0", "layer 1 lies inside of a barrel above it"),
+    ] {
+        let changed = written(&dir, "changed.toml", &text.replace(from, to).replace("next = [2]", ""));
+        let checked = succeeded(zfinder(&["detector", "check", &changed]));
+        assert!(checked.contains(doubt), "{checked}");
+    }
+    let wrong = written(&dir, "wrong.toml", &text.replace("60.0", "\"60\""));
+    failed(&zfinder(&["detector", "check", &wrong]), 2, &["10 | radius_mm = \"60\"", "^^^^", "detector print"]);
+    failed(&zfinder(&["detector", "check", "generic", "--z-range", "5", "-5"]), 2, &["--z-range"]);
+    failed(&zfinder(&["detector", "print", "generics"]), 2, &["there is no detector `generics`", "odd"]);
 }
