@@ -13,7 +13,7 @@ use crate::engine::gpu::{
 use crate::engine::reference::Reference;
 use crate::error::{Result, check_memory};
 use crate::mesh::{Mesh, Number};
-use crate::solve::{Operator, Solution, SolveOptions, conjugate_gradients, refine, solve};
+use crate::solve::{Operator, Solution, SolveOptions, iterate, refine, solve};
 
 /// Options of an [`Assembler`]; see [`Assembler::builder`].
 #[derive(Clone, Debug)]
@@ -249,8 +249,8 @@ impl<T: Number> Assembler<T> {
         let outer = CpuEngine::<f64>::new(Arc::clone(&self.mesh));
         refine(&outer, rhs, options, |rhs: &[T], options| match &self.runs {
             RunningEngine::Gpu(engine) => engine.solve(rhs, options),
-            RunningEngine::Cpu(engine) => conjugate_gradients(engine, rhs, options),
-            RunningEngine::Reference(reference) => conjugate_gradients(&Plain(reference), rhs, options),
+            RunningEngine::Cpu(engine) => iterate(engine, rhs, options),
+            RunningEngine::Reference(reference) => iterate(&Plain(reference), rhs, options),
         })
     }
 
@@ -330,7 +330,7 @@ impl<T: Number> Operator<T> for OnGpu<'_, T> {
         Ok(())
     }
 
-    fn diagonal(&self, out: &mut [T]) -> Result<()> {
+    fn preconditioner(&self, out: &mut [T]) -> Result<()> {
         CpuEngine::new(Arc::clone(self.0.mesh())).diagonal(Action::Helmholtz, out)
     }
 }
@@ -349,7 +349,7 @@ impl<T: Number> Operator<T> for Plain<'_> {
         Ok(())
     }
 
-    fn diagonal(&self, out: &mut [T]) -> Result<()> {
+    fn preconditioner(&self, out: &mut [T]) -> Result<()> {
         CpuEngine::new(Arc::clone(self.0.mesh())).diagonal(Action::Helmholtz, out)
     }
 }

@@ -31,7 +31,8 @@
 //!
 //! A [`Problem`] has coefficients, a right-hand side and boundary conditions of the user's.
 //! [`Problem::assemble`] makes a [`System`] with a stored [`NodeMatrix`], and a [`Solver`] solves
-//! it in f64 or in mixed precision.
+//! it in f64 or in mixed precision. If c is negative at a node, the matrix may be indefinite, and
+//! the solver uses MINRES.
 //!
 //! ```
 //! use helmholtz::{Action, Assembler, Engine, Extrusion, Mesh, SolveOptions, forcing, generate};
@@ -62,7 +63,7 @@
 //!   of the report.
 //! - `engine`: reference, CPU and GPU; `assembler`: [`Assembler`].
 //! - `expression`, `problem`, `matrix`: [`Problem`] and its stored matrix.
-//! - `solve`, `solver`: conjugate gradients and refinement; `error`: failures.
+//! - `solve`, `minres`, `solver`: conjugate gradients, MINRES and refinement; `error`: failures.
 
 mod assembler;
 mod boundary;
@@ -74,6 +75,7 @@ pub mod generate;
 pub mod io;
 mod matrix;
 mod mesh;
+mod minres;
 mod pairs;
 mod problem;
 mod quadrature;

@@ -21,6 +21,8 @@ pub struct NodeMatrix<T: Number> {
     pairs: Arc<Pairs>,
     /// (3 * pair + step + 1) * levels + level.
     values: Vec<T>,
+    /// Whether no coefficient is negative.
+    is_definite: bool,
 }
 
 /// Compressed sparse rows with ascending columns.
@@ -53,7 +55,8 @@ impl NodeMatrix<f64> {
             let rows = Rows { mesh: &mesh, tables: &tables, diffusion, reaction };
             rows.add(vertex, &pairs.neighbours()[pairs.range(vertex)], row);
         });
-        Ok(Self { mesh, pairs, values })
+        let is_definite = diffusion.iter().chain(reaction).all(|&value| value >= 0.0);
+        Ok(Self { mesh, pairs, values, is_definite })
     }
 
     /// The bytes of the entries, roughly. A vertex has a pair for each corner of its triangles and
@@ -82,10 +85,13 @@ impl NodeMatrix<f64> {
         csr
     }
 
-    /// Fixes nodes: their rows and columns are cleared except for the diagonal, and `rhs` is
-    /// adapted so that the solution is `value` at these nodes. The matrix stays symmetric.
-    pub(crate) fn fix(&mut self, fixed: &[Option<f64>], rhs: &mut [f64]) {
+    /// Fixes nodes: their rows and columns are cleared except for the diagonal, which becomes that
+    /// of the preconditioner, and `rhs` is adapted so that the solution is `value` at these nodes.
+    /// The matrix stays symmetric, and a definite matrix keeps its diagonal.
+    pub(crate) fn fix(&mut self, fixed: &[Option<f64>], rhs: &mut [f64]) -> Result<()> {
         let levels = self.mesh.levels();
+        let mut diagonal = vec![0.0; self.mesh.nodes()];
+        self.preconditioner(&mut diagonal)?;
         let pairs = &self.pairs;
         let rows = rows_of(pairs, levels, &mut self.values);
         rows.into_par_iter().zip(rhs.par_chunks_mut(levels)).enumerate().for_each(|(vertex, (row, rhs))| {
@@ -96,8 +102,12 @@ impl NodeMatrix<f64> {
                     for level in 0..levels {
                         let Some(from) = (level + step).checked_sub(1).filter(|&from| from < levels) else { continue };
                         let entry = &mut row[(3 * place + step) * levels + level];
-                        match (fixed[vertex * levels + level], fixed[other * levels + from]) {
-                            (Some(value), _) if is_own => rhs[level] = *entry * value,
+                        let node = vertex * levels + level;
+                        match (fixed[node], fixed[other * levels + from]) {
+                            (Some(value), _) if is_own => {
+                                *entry = diagonal[node];
+                                rhs[level] = *entry * value;
+                            }
                             (Some(_), _) => *entry = 0.0,
                             (None, Some(value)) => {
                                 rhs[level] -= *entry * value;
@@ -109,13 +119,15 @@ impl NodeMatrix<f64> {
                 }
             }
         });
+        Ok(())
     }
 
     /// Rounds the entries to another number type.
     #[must_use]
     pub fn rounded<T: Number>(&self) -> NodeMatrix<T> {
         let values = self.values.par_iter().map(|&value| T::from_f64(value)).collect();
-        NodeMatrix { mesh: Arc::clone(&self.mesh), pairs: Arc::clone(&self.pairs), values }
+        let (mesh, pairs) = (Arc::clone(&self.mesh), Arc::clone(&self.pairs));
+        NodeMatrix { mesh, pairs, values, is_definite: self.is_definite }
     }
 }
 
@@ -165,12 +177,25 @@ impl<T: Number> Operator<T> for NodeMatrix<T> {
         Ok(())
     }
 
-    fn diagonal(&self, out: &mut [T]) -> Result<()> {
+    fn is_definite(&self) -> bool {
+        self.is_definite
+    }
+
+    fn preconditioner(&self, out: &mut [T]) -> Result<()> {
         self.mesh.check_field(out.len())?;
         let levels = self.mesh.levels();
         out.par_chunks_mut(levels).enumerate().for_each(|(vertex, out)| {
             out.fill(T::default());
-            let own = self.pairs.range(vertex).find(|&pair| self.pairs.neighbours()[pair] as usize == vertex);
+            let range = self.pairs.range(vertex);
+            if !self.is_definite {
+                let rows = &self.values[3 * levels * range.start..3 * levels * range.end];
+                let size = |entry: T| if entry < T::default() { -entry } else { entry };
+                rows.chunks(levels).for_each(|row| {
+                    out.iter_mut().zip(row).for_each(|(out, &entry)| *out += size(entry));
+                });
+                return;
+            }
+            let own = range.into_iter().find(|&pair| self.pairs.neighbours()[pair] as usize == vertex);
             if let Some(own) = own {
                 out.copy_from_slice(&self.values[(3 * own + 1) * levels..][..levels]);
             }

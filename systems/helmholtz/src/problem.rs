@@ -40,7 +40,7 @@ pub struct Condition {
 pub struct Problem {
     /// Above 0 at every node.
     pub diffusion: Values,
-    /// At least 0 at every node.
+    /// Of either sign. The matrix may be indefinite if it is negative at a node.
     pub reaction: Values,
     /// The right-hand side.
     pub source: Values,
@@ -66,7 +66,7 @@ impl Default for Problem {
 /// An assembled problem: the equations of the nodes.
 #[derive(Clone, Debug)]
 pub struct System {
-    /// The symmetric, positive definite matrix.
+    /// The symmetric matrix. It is positive definite if no reaction is negative.
     pub matrix: Arc<NodeMatrix<f64>>,
     /// The right-hand side.
     pub rhs: Vec<f64>,
@@ -138,12 +138,7 @@ impl Problem {
         let finite = "finite numbers are needed";
         let diffusion =
             self.diffusion.checked(mesh, || "the diffusion".to_owned(), "it must be above 0", |value| value > 0.0)?;
-        let reaction = self.reaction.checked(
-            mesh,
-            || "the reaction".to_owned(),
-            "it must be 0 or more, because conjugate gradients need a positive definite matrix",
-            |value| value >= 0.0,
-        )?;
+        let reaction = self.reaction.checked(mesh, || "the reaction".to_owned(), finite, |_| true)?;
         if self.dirichlet.is_empty() && reaction.iter().all(|&value| value == 0.0) {
             return Err(Error::Singular);
         }
@@ -171,7 +166,7 @@ impl Problem {
         let mut matrix = NodeMatrix::assemble(Arc::clone(mesh), &diffusion, &reaction)?;
         let count = fixed.iter().flatten().count();
         if count > 0 {
-            matrix.fix(&fixed, &mut rhs);
+            matrix.fix(&fixed, &mut rhs)?;
         }
         Ok(System { matrix: Arc::new(matrix), rhs, fixed: count })
     }

@@ -1,11 +1,13 @@
-//! Conjugate gradients, and refinement until the true residual is within the tolerance.
+//! Conjugate gradients, and refinement until the true residual is within the tolerance. MINRES:
+//! minres.rs.
 
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::mesh::Number;
+use crate::minres::minres;
 
-/// A symmetric positive matrix, given by its products with fields.
+/// A symmetric matrix, given by its products with fields.
 pub trait Operator<T: Number> {
     /// Returns the number of rows.
     fn len(&self) -> usize;
@@ -21,12 +23,19 @@ pub trait Operator<T: Number> {
     /// [`Error::FieldLength`], and errors of the engine.
     fn apply(&self, field: &[T], out: &mut [T]) -> Result<()>;
 
-    /// Computes the diagonal. A row with a zero on the diagonal is all zeros, and the solution
-    /// stays 0 there.
+    /// Returns whether the matrix is known to have no negative eigenvalue. Conjugate gradients
+    /// solve such a matrix, and MINRES solves any other.
+    fn is_definite(&self) -> bool {
+        true
+    }
+
+    /// Computes the diagonal of a definite matrix. For any other matrix, computes the sum of the
+    /// absolute values of each row, which is positive where the diagonal may not be. A row with a
+    /// zero here is all zeros, and the solution stays 0 there.
     ///
     /// # Errors
     /// As [`Operator::apply`].
-    fn diagonal(&self, out: &mut [T]) -> Result<()>;
+    fn preconditioner(&self, out: &mut [T]) -> Result<()>;
 }
 
 /// The stopping criteria of a solve.
@@ -50,7 +59,7 @@ impl Default for SolveOptions {
 pub struct Solution<T: Number> {
     /// The solution u.
     pub field: Vec<T>,
-    /// The number of iterations of conjugate gradients.
+    /// The number of iterations of conjugate gradients or MINRES.
     pub iterations: usize,
     /// The norm of the residual relative to the norm of the right-hand side, as the iteration
     /// tracks it: before the first iteration, and after each.
@@ -61,23 +70,23 @@ pub struct Solution<T: Number> {
     /// meshes it stays far above a small tolerance: the rounding of u alone changes A u by about
     /// 1e-7 of its largest eigenvalue.
     pub true_residual: f64,
-    /// The number of times that conjugate gradients were started on the true residual.
+    /// The number of times that the iteration was started on the true residual.
     pub refinements: usize,
 }
 
 /// Numbers that are summed one after the other, so that sums do not depend on the number of
 /// threads.
-const BLOCK: usize = 1 << 13;
+pub(crate) const BLOCK: usize = 1 << 13;
 
-/// Solves A u = b by conjugate gradients, preconditioned by the diagonal, until the true residual
-/// is within the tolerance. Sums are in f64, fields in T. A solve that does not converge is not an
-/// error: it returns the last field.
+/// Solves A u = b by conjugate gradients, or by MINRES if the operator is not definite, until the
+/// true residual is within the tolerance. Sums are in f64, fields in T. A solve that does not
+/// converge is not an error: it returns the last field.
 ///
 /// # Errors
 /// [`Error::FieldLength`]; [`Error::FieldNotFinite`] if the right-hand side is not finite; errors
 /// of the operator.
 pub fn solve<T: Number>(operator: &impl Operator<T>, rhs: &[T], options: SolveOptions) -> Result<Solution<T>> {
-    refine(operator, rhs, options, |rhs: &[T], options| conjugate_gradients(operator, rhs, options))
+    refine(operator, rhs, options, |rhs: &[T], options| iterate(operator, rhs, options))
 }
 
 /// Solves A u = b in the number type O by corrections that `inner` finds in the number type I.
@@ -95,17 +104,9 @@ pub fn refine<O: Number, I: Number>(
     options: SolveOptions,
     mut inner: impl FnMut(&[I], SolveOptions) -> Result<Solution<I>>,
 ) -> Result<Solution<O>> {
-    let count = outer.len();
-    check_rhs(count, rhs)?;
+    check_rhs(outer.len(), rhs)?;
     let norm = dot(rhs, rhs).sqrt();
-    let mut solution = Solution {
-        field: vec![O::default(); count],
-        iterations: 0,
-        residuals: vec![if norm == 0.0 { 0.0 } else { 1.0 }],
-        converged: norm == 0.0,
-        true_residual: if norm == 0.0 { 0.0 } else { 1.0 },
-        refinements: 0,
-    };
+    let mut solution = untouched(rhs);
     let mut residual = rhs.to_vec();
     while !solution.converged && solution.iterations < options.iterations {
         // Residuals become small: they are scaled into the range of I.
@@ -144,39 +145,52 @@ pub fn refine<O: Number, I: Number>(
 /// it.
 const LEAST_IN_F32: f64 = 1e-4;
 
-/// Conjugate gradients from u = 0. `converged` and `true_residual` follow the iteration's own
-/// residual.
-pub(crate) fn conjugate_gradients<T: Number>(
-    operator: &impl Operator<T>,
-    rhs: &[T],
-    options: SolveOptions,
-) -> Result<Solution<T>> {
-    let count = operator.len();
-    check_rhs(count, rhs)?;
-    let zero = || vec![T::default(); count];
-    let (mut u, mut r, mut q) = (zero(), rhs.to_vec(), zero());
-    // 1 over the diagonal.
-    let mut scale = zero();
-    operator.diagonal(&mut scale)?;
+/// Iterates from u = 0, without refinement.
+pub(crate) fn iterate<T: Number>(operator: &impl Operator<T>, rhs: &[T], options: SolveOptions) -> Result<Solution<T>> {
+    check_rhs(operator.len(), rhs)?;
+    if operator.is_definite() { conjugate_gradients(operator, rhs, options) } else { minres(operator, rhs, options) }
+}
+
+/// 1 over the preconditioner, and 0 for a row of zeros.
+pub(crate) fn inverse<T: Number>(operator: &impl Operator<T>) -> Result<Vec<T>> {
+    let mut scale = vec![T::default(); operator.len()];
+    operator.preconditioner(&mut scale)?;
     scale.par_iter_mut().for_each(|entry| {
         let value: f64 = (*entry).into();
         *entry = T::from_f64(if value > 0.0 { 1.0 / value } else { 0.0 });
     });
-    let norm = dot(rhs, rhs).sqrt();
-    let mut solution = Solution {
-        field: Vec::new(),
+    Ok(scale)
+}
+
+/// The solution before the first iteration.
+pub(crate) fn untouched<T: Number>(rhs: &[T]) -> Solution<T> {
+    let is_zero = dot(rhs, rhs) == 0.0;
+    let residual = if is_zero { 0.0 } else { 1.0 };
+    Solution {
+        field: vec![T::default(); rhs.len()],
         iterations: 0,
-        residuals: Vec::new(),
-        converged: norm == 0.0,
-        true_residual: 0.0,
+        residuals: vec![residual],
+        converged: is_zero,
+        true_residual: residual,
         refinements: 0,
-    };
+    }
+}
+
+/// Conjugate gradients from u = 0. `converged` and `true_residual` follow the iteration's own
+/// residual.
+fn conjugate_gradients<T: Number>(
+    operator: &impl Operator<T>,
+    rhs: &[T],
+    options: SolveOptions,
+) -> Result<Solution<T>> {
+    let scale = inverse(operator)?;
+    let mut solution = untouched(rhs);
     if solution.converged {
-        solution.field = u;
-        solution.residuals.push(0.0);
         return Ok(solution);
     }
-    solution.residuals.push(1.0);
+    let norm = dot(rhs, rhs).sqrt();
+    let zero = || vec![T::default(); rhs.len()];
+    let (mut u, mut r, mut q) = (zero(), rhs.to_vec(), zero());
     let mut p: Vec<T> = zero();
     let mut rz = preconditioned(&scale, &r);
     let mut beta = 0.0;
@@ -224,12 +238,12 @@ pub(crate) fn check_rhs<T: Number>(wanted: usize, rhs: &[T]) -> Result<()> {
 }
 
 /// In f64.
-fn dot<T: Number>(a: &[T], b: &[T]) -> f64 {
+pub(crate) fn dot<T: Number>(a: &[T], b: &[T]) -> f64 {
     total(a.par_chunks(BLOCK).zip(b.par_chunks(BLOCK)).map(|(a, b)| block(a, b, |a, b| a * b)))
 }
 
 /// r z, where z = r times `scale`.
-fn preconditioned<T: Number>(scale: &[T], r: &[T]) -> f64 {
+pub(crate) fn preconditioned<T: Number>(scale: &[T], r: &[T]) -> f64 {
     total(scale.par_chunks(BLOCK).zip(r.par_chunks(BLOCK)).map(|(scale, r)| block(scale, r, |scale, r| scale * r * r)))
 }
 
@@ -244,14 +258,14 @@ fn step<T: Number>(alpha: T, [p, q]: [&[T]; 2], u: &mut [T], r: &mut [T]) -> f64
 }
 
 /// Blocks are made by whoever has time, and added in their order.
-fn total(blocks: impl IndexedParallelIterator<Item = f64>) -> f64 {
+pub(crate) fn total(blocks: impl IndexedParallelIterator<Item = f64>) -> f64 {
     let sums: Vec<f64> = blocks.collect();
     sums.iter().sum()
 }
 
 /// Eight sums side by side, as vectors have them.
 #[inline(always)]
-fn block<T: Number>(a: &[T], b: &[T], product: impl Fn(f64, f64) -> f64) -> f64 {
+pub(crate) fn block<T: Number>(a: &[T], b: &[T], product: impl Fn(f64, f64) -> f64) -> f64 {
     let mut sums = [0.0; 8];
     let (a_eights, a_rest) = a.as_chunks::<8>();
     let (b_eights, b_rest) = b.as_chunks::<8>();
@@ -280,7 +294,7 @@ mod tests {
             Ok(())
         }
 
-        fn diagonal(&self, out: &mut [f64]) -> Result<()> {
+        fn preconditioner(&self, out: &mut [f64]) -> Result<()> {
             out.copy_from_slice(&self.0);
             Ok(())
         }

@@ -13,7 +13,7 @@ use crate::error::{Result, check_memory};
 use crate::matrix::NodeMatrix;
 use crate::mesh::{Mesh, Number};
 use crate::problem::System;
-use crate::solve::{Solution, SolveOptions, conjugate_gradients, refine, solve};
+use crate::solve::{Solution, SolveOptions, iterate, refine, solve};
 
 /// The arithmetic of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Solver {
     /// As [`Assembler::solve`]; [`Error::NoF64`](crate::Error::NoF64).
     pub fn solve_source(&self, mesh: &Arc<Mesh>, source: &[f64], options: SolveOptions) -> Result<Solution<f64>> {
         mesh.check_field(source.len())?;
-        // Of conjugate gradients and of refinement.
+        // Of the iteration and of refinement.
         check_memory(12 * 8 * mesh.nodes() as u128, "the fields of a solve")?;
         let engine = match &self.opened {
             Opened::Gpu(gpu) => Engine::Gpu(kernel_host::AdapterChoice::Open(gpu.clone())),
@@ -148,7 +148,7 @@ impl Solver {
                 let system = GpuSystem::new(gpu.clone(), inner)?;
                 refine(outer, rhs, options, |rhs: &[I], options| system.solve(rhs, options))
             }
-            Opened::Cpu => refine(outer, rhs, options, |rhs: &[I], options| conjugate_gradients(inner, rhs, options)),
+            Opened::Cpu => refine(outer, rhs, options, |rhs: &[I], options| iterate(inner, rhs, options)),
             // Prism by prism and f64 throughout: a stored matrix has no slower form.
             Opened::Reference => solve(outer, rhs, options),
         }

@@ -49,7 +49,8 @@ pub(super) struct ProblemOptions {
     /// Diffusion a, as --rhs, above 0 everywhere; 1 if not given
     #[arg(long, value_name = "A", value_parser = source, allow_hyphen_values = true)]
     diffusion: Option<ValueSource>,
-    /// Reaction c, as --rhs, 0 or more everywhere; 1 if not given
+    /// Reaction c, as --rhs, of either sign: -K^2 for the Helmholtz equation of wave number K; 1 if
+    /// not given
     #[arg(long, value_name = "C", value_parser = source, allow_hyphen_values = true)]
     reaction: Option<ValueSource>,
     /// u on a part of the boundary: bottom, top, sides, all, left, right, front, back of a

@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 use command_host::{Code, Failure, MessageOptions, PictureOptions, scientific, table, write_json};
 use helmholtz::io::NamedEdges;
 use helmholtz::{
-    Arithmetic, Boundary, CpuEngine, Extrusion, Mesh, Solution, SolveOptions, Solver, Triangles, check_memory, forcing,
+    Arithmetic, Boundary, CpuEngine, Extrusion, Mesh, Operator, Solution, SolveOptions, Solver, Triangles,
+    check_memory, forcing,
 };
 use serde::Serialize;
 
@@ -19,7 +20,11 @@ use super::output::Output;
 use super::plot::Picture;
 use super::problem::ProblemOptions;
 
-/// Solves -div(a grad u) + c u = f by conjugate gradients: a problem of yours, or the report's
+/// Solves -div(a grad u) + c u = f: a problem of yours, or the report's
+///
+/// Conjugate gradients solve a problem with c >= 0. MINRES solves a problem with c < 0 at a node,
+/// because its matrix may be indefinite. If -c is close to an eigenvalue, the matrix is nearly
+/// singular, and the command says so with exit code 6.
 ///
 /// Without options under Problem, f is the report's forcing, and u is compared with its solution
 /// cos(2 pi x) cos(2 pi y) cos(2 pi z), which holds on boxes whose sides are at multiples of one
@@ -111,6 +116,8 @@ struct Solved {
     mesh: MeshReport,
     /// Nodes with a Dirichlet condition.
     fixed: usize,
+    /// `conjugate gradients` or `MINRES`.
+    method: &'static str,
     iterations: usize,
     refinements: usize,
     converged: bool,
@@ -176,17 +183,20 @@ impl Solve {
         }
         self.converge(&solve, &mut report)?;
         self.print(&report)?;
-        let Some(Solved { iterations, true_residual, .. }) = report.solved.iter().find(|solved| !solved.converged)
+        let Some(Solved { method, iterations, true_residual, .. }) =
+            report.solved.iter().find(|solved| !solved.converged)
         else {
             return Ok(());
         };
         let what = format!(
-            "not solved: after {iterations} iterations the true residual is {true_residual:.1e}, and the tolerance is {tolerance:e}"
+            "not solved: after {iterations} iterations of {method} the true residual is {true_residual:.1e}, and the tolerance is {tolerance:e}"
         );
         let help = if *iterations >= self.iterations {
             "allow more --iterations, or a larger --tolerance"
         } else if solver.arithmetic() == Arithmetic::F32 {
             "the rounding of f32 limits the residual: use --precision mixed or f64, or a larger --tolerance"
+        } else if *method == MINRES {
+            "-c is close to an eigenvalue, or rounding limits the residual: change --reaction, or use a larger --tolerance"
         } else {
             "rounding limits the residual: use a larger --tolerance"
         };
@@ -259,16 +269,17 @@ impl Solve {
     fn solved(&self, mesh: &Arc<Mesh>, named: NamedEdges, run: &Run<'_>) -> Result<(Solution<f64>, Solved), Failure> {
         // The fields of a solve and of the comparison with a known solution.
         check_memory(16 * 8 * mesh.nodes() as u128, "the fields of a solve")?;
-        let (solution, exact, fixed, seconds) = if self.problem.is_given() {
+        let (solution, exact, Equations { fixed, method }, seconds) = if self.problem.is_given() {
             let exact = self.problem.exact(mesh)?;
-            let (solution, fixed, seconds) = self.own(mesh, named, run)?;
-            (solution, exact, fixed, seconds)
+            let (solution, equations, seconds) = self.own(mesh, named, run)?;
+            (solution, exact, equations, seconds)
         } else {
             let factors: Vec<f64> = forcing::exact_solution(mesh);
             let source: Vec<f64> = factors.iter().map(|u| u * forcing::AMPLITUDE).collect();
             let start = Instant::now();
             let solution = run.solver.solve_source(mesh, &source, run.options)?;
-            (solution, is_known(mesh).then_some(factors), 0, start.elapsed())
+            let equations = Equations { fixed: 0, method: CONJUGATE_GRADIENTS };
+            (solution, is_known(mesh).then_some(factors), equations, start.elapsed())
         };
         let errors = exact.map(|exact| -> Result<[f64; 2], Failure> {
             let error: Vec<f64> = solution.field.iter().zip(&exact).map(|(u, exact)| u - exact).collect();
@@ -282,6 +293,7 @@ impl Solve {
         let fold = |start: f64, pick: fn(f64, f64) -> f64| solution.field.iter().copied().fold(start, pick);
         let solved = Solved {
             fixed,
+            method,
             iterations: solution.iterations,
             refinements: solution.refinements,
             converged: solution.converged,
@@ -300,13 +312,13 @@ impl Solve {
         Ok((solution, solved))
     }
 
-    /// A problem of the user's: the solution, the number of fixed nodes, the time of the solve.
+    /// A problem of the user's: the solution, its equations, the time of the solve.
     fn own(
         &self,
         mesh: &Arc<Mesh>,
         named: NamedEdges,
         run: &Run<'_>,
-    ) -> Result<(Solution<f64>, usize, Duration), Failure> {
+    ) -> Result<(Solution<f64>, Equations, Duration), Failure> {
         let start = Instant::now();
         let system = self.problem.problem(mesh)?.assemble(mesh, &Boundary::new(mesh, named)?)?;
         run.messages.timed("assembly", start.elapsed());
@@ -316,8 +328,18 @@ impl Solve {
         let start = Instant::now();
         let solution = run.solver.solve_system(&system, run.options)?;
         run.messages.timed("solve", start.elapsed());
-        Ok((solution, system.fixed, start.elapsed()))
+        let method = if system.matrix.is_definite() { CONJUGATE_GRADIENTS } else { MINRES };
+        Ok((solution, Equations { fixed: system.fixed, method }, start.elapsed()))
     }
+}
+
+const CONJUGATE_GRADIENTS: &str = "conjugate gradients";
+const MINRES: &str = "MINRES";
+
+/// Facts of the solved equations.
+struct Equations {
+    fixed: usize,
+    method: &'static str,
 }
 
 /// Data that all meshes of a run share.
@@ -350,12 +372,12 @@ fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {
         if solved.fixed > 0 {
             writeln!(out, "{} nodes with a Dirichlet condition", solved.fixed)?;
         }
-        let Solved { iterations, refinements, true_residual, seconds, .. } = solved;
+        let Solved { method, iterations, refinements, true_residual, seconds, .. } = solved;
         let ms = 1e3 * seconds;
         let starts = if *refinements == 1 { "start" } else { "starts" };
         writeln!(
             out,
-            "{iterations} iterations in {refinements} {starts}: true residual {true_residual:.2e}; {ms:.1} ms"
+            "{iterations} iterations of {method} in {refinements} {starts}: true residual {true_residual:.2e}; {ms:.1} ms"
         )?;
         writeln!(out, "u is from {:.6e} to {:.6e}", solved.least, solved.greatest)?;
         if let (Some(largest), Some(rms)) = (solved.largest_error, solved.rms_error) {

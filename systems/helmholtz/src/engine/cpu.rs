@@ -160,7 +160,7 @@ impl<T: Number> Operator<T> for CpuEngine<T> {
         self.act(Action::Helmholtz, field, out)
     }
 
-    fn diagonal(&self, out: &mut [T]) -> Result<(), Error> {
+    fn preconditioner(&self, out: &mut [T]) -> Result<(), Error> {
         CpuEngine::diagonal(self, Action::Helmholtz, out)
     }
 }

@@ -293,6 +293,7 @@ fn what_is_wrong_is_told() {
         ("solve", &["--dirichlet", "inlet=1"], 2, "no boundary part `inlet`; its parts are bottom, top"),
         ("solve", &["--reaction", "0"], 2, "unique only up to a constant"),
         ("solve", &["--diffusion", "-1"], 1, "the diffusion is -1 at node 0"),
+        ("solve", &["--reaction", "-1/0"], 1, "the reaction is -inf at node 0"),
         ("solve", &["--matrix", "a.csv", "--rhs", "1"], 2, "matrices are written as .mtx"),
         ("solve", &["--matrix", "a.mtx"], 2, "stores no matrix"),
     ] {
@@ -309,10 +310,17 @@ fn what_is_wrong_is_told() {
     let done = run(&["solve", "--engine", "cpu", "--squares", "8", "--iterations", "3"]);
     assert_eq!(done.status.code(), Some(6));
     assert!(said(&done).contains("not solved: after 3 iterations"), "{}", said(&done));
-    assert!(text(&done.stdout).contains("3 iterations in 1 start"), "what there is, is printed");
+    assert!(text(&done.stdout).contains("3 iterations of conjugate gradients in 1 start"), "what there is, is printed");
     let done = run(&["solve", "--engine", "cpu", "--squares", "8", "--precision", "f32", "--tolerance", "1e-12"]);
     assert_eq!(done.status.code(), Some(6));
     assert!(said(&done).contains("use --precision mixed or f64"), "{}", said(&done));
+    // c = -1e-13 is next to the eigenvalue 0, and the constant source needs u = -1e13.
+    let done = run(&["solve", "--engine", "cpu", "--squares", "4", "--reaction", "-1e-13", "--rhs", "1", "--json"]);
+    assert_eq!(done.status.code(), Some(6), "{}", said(&done));
+    assert!(said(&done).contains("-c is close to an eigenvalue"), "{}", said(&done));
+    let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let solved = &report["solved"][0];
+    assert!(solved["converged"] == false && solved["method"] == "MINRES", "{solved}");
 }
 
 /// A square with a physical curve on its left side.

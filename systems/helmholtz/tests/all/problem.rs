@@ -4,13 +4,13 @@
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-use helmholtz::generate::irregular;
+use helmholtz::generate::{irregular, unit_square};
 use helmholtz::io::NamedEdges;
 use helmholtz::{
     Action, AdapterChoice, Arithmetic, Boundary, Condition, CpuEngine, Engine, Error, Extrusion, Mesh, NodeMatrix,
-    Problem, SolveOptions, Solver, Triangles, Values,
+    Operator, Problem, SolveOptions, Solver, System, Triangles, Values, forcing,
 };
-use kernel_host::testing::{on_fast_adapters, shared_device};
+use kernel_host::testing::{on_adapters, on_fast_adapters, shared_device};
 
 fn expression(text: &str) -> Values {
     Values::Expression(text.parse().expect(text))
@@ -219,6 +219,156 @@ fn adapters_solve_to_the_accuracy_of_f64() {
     }
 }
 
+/// The matrix of a system as dense rows.
+fn dense_rows(matrix: &NodeMatrix<f64>) -> Vec<Vec<f64>> {
+    let csr = matrix.to_csr();
+    let row = |row: usize| {
+        let mut dense = vec![0.0; csr.offsets.len() - 1];
+        (csr.offsets[row] as usize..csr.offsets[row + 1] as usize)
+            .for_each(|at| dense[csr.columns[at] as usize] = csr.values[at]);
+        dense
+    };
+    (0..csr.offsets.len() - 1).map(row).collect()
+}
+
+/// Gaussian elimination with column pivots.
+fn eliminated(mut rows: Vec<Vec<f64>>, rhs: &[f64]) -> Vec<f64> {
+    let count = rhs.len();
+    rows.iter_mut().zip(rhs).for_each(|(row, &b)| row.push(b));
+    for column in 0..count {
+        let size = |row: &usize| rows[*row][column].abs();
+        let pivot = (column..count).max_by(|a, b| size(a).total_cmp(&size(b))).expect("a row");
+        rows.swap(column, pivot);
+        let (done, rest) = rows.split_at_mut(column + 1);
+        for row in rest {
+            let factor = row[column] / done[column][column];
+            row.iter_mut().zip(&done[column]).skip(column).for_each(|(entry, pivot)| *entry -= factor * pivot);
+        }
+    }
+    let mut found = vec![0.0; count];
+    for row in (0..count).rev() {
+        let known: f64 = (row + 1..count).map(|column| rows[row][column] * found[column]).sum();
+        found[row] = (rows[row][count] - known) / rows[row][row];
+    }
+    found
+}
+
+/// The norm of b - A u relative to that of b, by dense rows.
+fn residual_of(rows: &[Vec<f64>], rhs: &[f64], u: &[f64]) -> f64 {
+    let rest = rows.iter().zip(rhs).map(|(row, b)| b - row.iter().zip(u).map(|(entry, u)| entry * u).sum::<f64>());
+    (rest.map(|rest| rest * rest).sum::<f64>() / rhs.iter().map(|b| b * b).sum::<f64>()).sqrt()
+}
+
+/// Indefinite problems: c between eigenvalues, of both signs, with fixed nodes, and so negative on
+/// a coarse mesh that diagonal entries are negative.
+fn indefinite_systems() -> Vec<System> {
+    let mesh = cube(4);
+    let boundary = Boundary::new(&mesh, NamedEdges::new()).expect("a boundary");
+    let source = expression("exp(x)*cos(3*y)+z");
+    let fixed = vec![condition("bottom", "1+x"), condition("left", "1")];
+    let cases = [("-15", vec![]), ("if(x<0.5,-60,8)", fixed.clone()), ("-900", fixed)];
+    let assemble = |(reaction, dirichlet)| {
+        let problem =
+            Problem { reaction: expression(reaction), source: source.clone(), dirichlet, ..Problem::default() };
+        problem.assemble(&mesh, &boundary).expect("assembled")
+    };
+    cases.map(assemble).into()
+}
+
+/// The CPU and every adapter, each in mixed precision and in f64 where it has f64.
+fn solvers() -> Vec<Solver> {
+    let gpu = |adapter| Engine::Gpu(AdapterChoice::Open(shared_device(&adapter)));
+    let engines = std::iter::once(Engine::Cpu).chain(on_adapters().into_iter().map(gpu));
+    let both = |engine: Engine| [Arithmetic::Mixed, Arithmetic::Auto].map(|arithmetic| (engine.clone(), arithmetic));
+    let made = |(engine, arithmetic): (Engine, Arithmetic)| Solver::new(&engine, arithmetic).expect("a solver");
+    engines.flat_map(both).map(made).collect()
+}
+
+#[test]
+fn indefinite_problems_have_the_solution_of_a_direct_method() {
+    let options = SolveOptions { tolerance: 1e-11, iterations: 2000 };
+    let solvers = solvers();
+    for (case, system) in indefinite_systems().iter().enumerate() {
+        let rows = dense_rows(&system.matrix);
+        let wanted = eliminated(rows.clone(), &system.rhs);
+        let most = wanted.iter().fold(0.0_f64, |most, u| most.max(u.abs()));
+        for solver in &solvers {
+            let found = solver.solve_system(system, options).expect("a solution");
+            let what = format!("{}, case {case}: {:e}", solver.description(), found.true_residual);
+            assert!(found.converged, "{what} after {}", found.iterations);
+            let rest = residual_of(&rows, &system.rhs, &found.field);
+            assert!(rest <= 1.1e-11 && (rest - found.true_residual).abs() < 1e-13, "{what}, not {rest:e}");
+            let off = found.field.iter().zip(&wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < 1e-8 * most, "{what}: off by {off:e} of {most}");
+        }
+    }
+}
+
+/// A unit cube of n x n x n regular cells.
+fn regular(n: usize) -> Arc<Mesh> {
+    let flat = unit_square(n).expect("triangles");
+    Arc::new(Mesh::new(flat, Extrusion { levels: n + 1, height: 1.0 / n as f64 }).expect("a mesh"))
+}
+
+/// -div grad u + c u = f with natural boundaries.
+fn natural(mesh: &Arc<Mesh>, c: f64, source: Values) -> System {
+    let boundary = Boundary::new(mesh, NamedEdges::new()).expect("a boundary");
+    let problem = Problem { reaction: Values::Constant(c), source, ..Problem::default() };
+    problem.assemble(mesh, &boundary).expect("assembled")
+}
+
+/// u = cos(2 pi x) cos(2 pi y) cos(2 pi z), with -c between eigenvalues.
+#[test]
+fn helmholtz_problems_converge_with_the_square_of_the_step() {
+    let solver = Solver::new(&Engine::Cpu, Arithmetic::F64).expect("the CPU");
+    for c in [1.0, -1.0, -30.0, -200.0] {
+        let error = |n: usize| {
+            let mesh = regular(n);
+            let exact: Vec<f64> = forcing::exact_solution(&mesh);
+            let source = exact.iter().map(|u| (12.0 * PI * PI + c) * u).collect();
+            let system = natural(&mesh, c, Values::Field(source));
+            assert_eq!(system.matrix.is_definite(), c > 0.0);
+            let solution = solver.solve_system(&system, SolveOptions::default()).expect("solved");
+            assert!(solution.converged && solution.iterations < 200, "c {c}, n {n}: {} ", solution.iterations);
+            let square: f64 = solution.field.iter().zip(&exact).map(|(u, exact)| (u - exact).powi(2)).sum();
+            (square / exact.len() as f64).sqrt()
+        };
+        let [coarse, fine] = [8, 16].map(error);
+        let order = (coarse / fine).log2();
+        assert!(order > 1.9 && order < 2.2 && fine < 0.04, "c {c}: {coarse:e}, {fine:e}: {order}");
+    }
+}
+
+/// cos(pi z) at the nodes is an eigenvector of the discrete problem, with a known eigenvalue.
+#[test]
+fn problems_at_an_eigenvalue_are_not_called_solved() {
+    let n = 6;
+    let mesh = regular(n);
+    let (cosine, square) = ((PI / n as f64).cos(), (n * n) as f64);
+    let eigenvalue = 6.0 * square * (1.0 - cosine) / (2.0 + cosine);
+    let source = expression("cos(pi*z)");
+    for solver in solvers() {
+        let solve = |c, source: &Values| {
+            let solution = solver.solve_system(&natural(&mesh, c, source.clone()), SolveOptions::default());
+            solution.expect("a solution")
+        };
+        let at = solve(-eigenvalue, &source);
+        assert!(!at.converged && at.true_residual > 0.1, "{}: {:e}", solver.description(), at.true_residual);
+        // The iteration ends by itself.
+        assert!(at.iterations > 0 && at.iterations < 100, "{}: {}", solver.description(), at.iterations);
+        assert!(at.field.iter().all(|u| u.is_finite()));
+        // Next to it, u = cos(pi z) / (eigenvalue + c).
+        let near = solve(-eigenvalue + 0.5, &source);
+        assert!(near.converged, "{}: {:e}", solver.description(), near.true_residual);
+        let wanted = source.at_nodes(&mesh).expect("values");
+        let off = near.field.iter().zip(&wanted).map(|(u, wanted)| (u - 2.0 * wanted).abs()).fold(0.0, f64::max);
+        assert!(off < 1e-5, "{}: {off:e}", solver.description());
+        // This source has no part along the eigenvector, so there is a solution.
+        let other = solve(-eigenvalue, &expression("cos(2*pi*z)"));
+        assert!(other.converged, "{}: {:e}", solver.description(), other.true_residual);
+    }
+}
+
 #[test]
 fn what_f32_cannot_reach_is_not_called_solved() {
     let mesh = cube(10);
@@ -243,7 +393,7 @@ fn invalid_problems_are_refused() {
     assert!(
         value(Problem { diffusion: expression("x"), ..Problem::default() }).starts_with("the diffusion is 0 at node")
     );
-    assert!(value(Problem { reaction: Values::Constant(-1.0), ..Problem::default() }).contains("positive definite"));
+    assert!(value(Problem { reaction: expression("-1/0"), ..Problem::default() }).starts_with("the reaction is -inf"));
     assert!(value(Problem { source: expression("1/x"), ..Problem::default() }).contains("right-hand side is inf"));
     let unknown = Problem { dirichlet: vec![condition("inlet", "0")], ..Problem::default() };
     let parts = "no boundary part `inlet`; its parts are bottom, top, sides, all, back, front, left, right";

@@ -24,7 +24,7 @@ pub(crate) use options::GpuSettings;
 pub use options::{Accumulators, Atomics, Loops, Order, Strategy, TablesIn};
 use parts::{Window, colours, put, windows};
 use shaders::Accumulate;
-use solve::ConjugateGradients;
+use solve::IterativeSolver;
 /// As in shaders/types.wgsl.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -101,7 +101,7 @@ pub(crate) struct GpuEngine<T: Number> {
     fixed: Fixed<T>,
     workspace: Mutex<Workspace<T>>,
     /// Built by the first solve.
-    solver: Mutex<Option<Box<ConjugateGradients<T>>>>,
+    solver: Mutex<Option<Box<IterativeSolver<T>>>>,
 }
 
 /// Buffers that are uploaded once.

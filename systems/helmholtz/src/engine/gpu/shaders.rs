@@ -41,7 +41,14 @@ pub(crate) fn gather<T: Number>() -> KernelSource {
     piece!(begun::<T>("gather"), "columns.wgsl", "gather.wgsl")
 }
 
-/// The form in which conjugate gradients get the inverse of the diagonal.
+/// The iteration of a solve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    ConjugateGradients,
+    Minres,
+}
+
+/// The form in which the solver gets the inverse of the preconditioner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Diagonal {
     /// A number per vertex.
@@ -50,13 +57,16 @@ pub(crate) enum Diagonal {
     Nodes,
 }
 
-pub(crate) fn conjugate_gradients<T: Number>(diagonal: Diagonal) -> KernelSource {
-    let source = begun::<T>("conjugate_gradients");
+pub(crate) fn solver<T: Number>(method: Method, diagonal: Diagonal) -> KernelSource {
+    let source = piece!(begun::<T>("solver"), "sums_of_fields.wgsl");
     let source = match diagonal {
         Diagonal::Columns => piece!(source, "diagonal/columns.wgsl"),
         Diagonal::Nodes => piece!(source, "diagonal/nodes.wgsl"),
     };
-    piece!(source, "conjugate_gradients.wgsl")
+    match method {
+        Method::ConjugateGradients => piece!(source, "conjugate_gradients.wgsl"),
+        Method::Minres => piece!(source, "minres.wgsl"),
+    }
 }
 
 /// The product with a stored matrix.
@@ -163,17 +173,20 @@ mod tests {
             assert!(!written.spirv.is_empty());
             assert_eq!(written.msl.is_some() && written.hlsl.is_some(), everywhere);
         };
-        let both = [Diagonal::Columns, Diagonal::Nodes];
-        for source in
-            [forcing::<f32>(), gather::<f32>(), matrix::<f32>()].into_iter().chain(both.map(conjugate_gradients::<f32>))
-        {
-            written(&source, &[], Capabilities::empty(), true);
+        fn others<T: Number>() -> [KernelSource; 6] {
+            let gradients = |diagonal| solver::<T>(Method::ConjugateGradients, diagonal);
+            let [columns, nodes] = [Diagonal::Columns, Diagonal::Nodes].map(gradients);
+            [
+                forcing::<T>(),
+                gather::<T>(),
+                matrix::<T>(),
+                columns,
+                nodes,
+                solver::<T>(Method::Minres, Diagonal::Nodes),
+            ]
         }
-        for source in
-            [forcing::<f64>(), gather::<f64>(), matrix::<f64>()].into_iter().chain(both.map(conjugate_gradients::<f64>))
-        {
-            written(&source, &[], Capabilities::FLOAT64, false);
-        }
+        others::<f32>().iter().for_each(|source| written(source, &[], Capabilities::empty(), true));
+        others::<f64>().iter().for_each(|source| written(source, &[], Capabilities::FLOAT64, false));
         let atomics = Capabilities::SHADER_INT64
             | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
             | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS;

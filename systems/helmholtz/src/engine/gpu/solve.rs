@@ -1,13 +1,14 @@
-//! Conjugate gradients on a GPU. Shader: conjugate_gradients.wgsl.
+//! Conjugate gradients and MINRES on a GPU. Shaders: conjugate_gradients.wgsl, minres.wgsl.
 
 use kernel_host::wgpu::{self, BindGroup, BindingResource, ComputePass};
 use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback};
 use rayon::prelude::*;
 
-use super::shaders::{self, Diagonal};
+use super::shaders::{self, Diagonal, Method};
 use super::{GATHERING, GpuEngine, Params, SERVING, storage, uniform, written};
 use crate::error::{Error, Result};
 use crate::mesh::{Mesh, Number};
+use crate::minres::rounding;
 use crate::pairs::Pairs;
 use crate::solve::{Solution, SolveOptions};
 
@@ -15,41 +16,63 @@ use crate::solve::{Solution, SolveOptions};
 const ITERATIONS: usize = 16;
 /// Workgroups of a step along fields; a sum has as many parts.
 const WORKGROUPS: u32 = 512;
-/// The layout of the solver's state, as in shaders/conjugate_gradients.wgsl: squares of residuals
-/// follow from HISTORY.
-const HISTORY: usize = 8;
+/// The layout of the solver's state, as in shaders/sums_of_fields.wgsl: squares of residuals follow
+/// from HISTORY. ROUNDING is of MINRES only.
+const HISTORY: usize = 20;
 const LIMIT: usize = 3;
 const DONE: usize = 4;
 const ITERATED: usize = 5;
+const ROUNDING: usize = 6;
 const MOST: usize = 7;
 
-/// The buffers and the kernel of conjugate gradients on the fields of one mesh.
-pub(super) struct ConjugateGradients<T: Number> {
+impl Method {
+    /// The kernels of an iteration, in order; `product` is that of the matrix.
+    fn kernels(self) -> &'static [&'static str] {
+        const ALL: [&str; 8] =
+            ["turn", "product", "curvature", "sum_curvature", "advance", "sum_advance", "correct", "sum_correct"];
+        match self {
+            Self::ConjugateGradients => &ALL[..6],
+            Self::Minres => &ALL,
+        }
+    }
+}
+
+/// The buffers and the kernels of an iteration on the fields of one mesh.
+pub(super) struct IterativeSolver<T: Number> {
+    method: Method,
     kernel: Kernel,
     nodes: usize,
     params: Buffer<Params>,
-    rhs: Buffer<T>,
     scales: Buffer<T>,
     pub(super) u: Buffer<T>,
     r: Buffer<T>,
     pub(super) p: Buffer<T>,
     pub(super) q: Buffer<T>,
     partials: Buffer<[T; 2]>,
+    /// Of MINRES only.
+    lanczos: Buffer<[T; 4]>,
     readback: Readback<T>,
 }
 
-/// The inverse of a matrix's diagonal, by which conjugate gradients are preconditioned.
+/// The inverse of a matrix's preconditioner.
 pub(super) struct Scales<'a, T> {
     pub(super) numbers: &'a [T],
     pub(super) of: Diagonal,
 }
 
-impl<T: Number> ConjugateGradients<T> {
-    pub(super) fn new(gpu: &Gpu, mesh: &Mesh, scales: Scales<'_, T>, size: u32, checks: Checks) -> Result<Self> {
+impl<T: Number> IterativeSolver<T> {
+    pub(super) fn new(
+        gpu: &Gpu,
+        mesh: &Mesh,
+        method: Method,
+        scales: Scales<'_, T>,
+        size: u32,
+        checks: Checks,
+    ) -> Result<Self> {
         let kernel = Kernel::build(
             gpu,
             &KernelDescriptor {
-                source: &shaders::conjugate_gradients::<T>(scales.of),
+                source: &shaders::solver::<T>(method, scales.of),
                 entry_points: &[],
                 constants: &[("WORKGROUP_SIZE", size.into()), ("WORKGROUPS", WORKGROUPS.into())],
                 checks,
@@ -62,17 +85,22 @@ impl<T: Number> ConjugateGradients<T> {
             let mut buffer = Buffer::<T>::new(label, storage());
             buffer.reserve(gpu, nodes).map(|_| buffer)
         };
+        let mut lanczos = Buffer::new("lanczos", storage());
+        if method == Method::Minres {
+            lanczos.reserve(gpu, nodes)?;
+        }
         Ok(Self {
+            method,
             kernel,
             nodes,
             params,
-            rhs: field("rhs")?,
             scales: written(gpu, "scales", scales.numbers)?,
             u: field("u")?,
             r: field("r")?,
             p: field("p")?,
             q: field("q")?,
             partials: written(gpu, "partials", &vec![[T::default(); 2]; WORKGROUPS as usize])?,
+            lanczos,
             readback: Readback::new("solution"),
         })
     }
@@ -90,10 +118,11 @@ impl<T: Number> ConjugateGradients<T> {
         options: SolveOptions,
         product: &dyn Fn(&mut ComputePass<'_>) -> Result<()>,
     ) -> Result<Solution<T>> {
-        self.rhs.write(gpu, rhs)?;
+        self.r.write(gpu, rhs)?;
         let most = options.iterations.min(1 << 22);
         let mut state = vec![T::default(); HISTORY + most + 1];
         state[LIMIT] = T::from_f64(options.tolerance * options.tolerance);
+        state[ROUNDING] = T::from_f64(rounding::<T>());
         state[MOST] = T::from_f64(most as f64);
         let state = written(gpu, "state", &state)?;
         let group = self.bind(gpu, &state)?;
@@ -106,22 +135,22 @@ impl<T: Number> ConjugateGradients<T> {
             {
                 let descriptor = wgpu::ComputePassDescriptor { label: Some("solve"), timestamp_writes: None };
                 let mut pass = encoder.begin_compute_pass(&descriptor);
-                let all = |pass: &mut ComputePass<'_>, name: &str| {
-                    self.kernel.dispatch(pass, name, &group, [WORKGROUPS, 1, 1])
+                let dispatch = |pass: &mut ComputePass<'_>, name: &str| {
+                    let workgroups = if name.starts_with("sum_") { 1 } else { WORKGROUPS };
+                    self.kernel.dispatch(pass, name, &group, [workgroups, 1, 1])
                 };
-                let one = |pass: &mut ComputePass<'_>, name: &str| self.kernel.dispatch(pass, name, &group, [1, 1, 1]);
                 if head.is_empty() {
-                    all(&mut pass, "begin")?;
-                    one(&mut pass, "sum_begin")?;
+                    dispatch(&mut pass, "begin")?;
+                    dispatch(&mut pass, "sum_begin")?;
                 }
                 // One more than the largest number, which finds that it is reached.
                 for _ in 0..ITERATIONS.min(most + 1 - handed_over) {
-                    all(&mut pass, "turn")?;
-                    product(&mut pass)?;
-                    all(&mut pass, "curvature")?;
-                    one(&mut pass, "sum_curvature")?;
-                    all(&mut pass, "advance")?;
-                    one(&mut pass, "sum_advance")?;
+                    for &name in self.method.kernels() {
+                        match name {
+                            "product" => product(&mut pass)?,
+                            _ => dispatch(&mut pass, name)?,
+                        }
+                    }
                     handed_over += 1;
                 }
             }
@@ -161,20 +190,20 @@ impl<T: Number> ConjugateGradients<T> {
     }
 
     fn bind(&self, gpu: &Gpu, state: &Buffer<T>) -> Result<BindGroup> {
-        Ok(self.kernel.bind_group(
-            gpu,
-            &[
-                ("params", self.params.binding()?),
-                ("rhs", self.rhs.binding()?),
-                ("scales", self.scales.binding()?),
-                ("u", self.u.binding()?),
-                ("r", self.r.binding()?),
-                ("p", self.p.binding()?),
-                ("q", self.q.binding()?),
-                ("partials", self.partials.binding()?),
-                ("state", state.binding()?),
-            ],
-        )?)
+        let mut all = vec![
+            ("params", self.params.binding()?),
+            ("scales", self.scales.binding()?),
+            ("u", self.u.binding()?),
+            ("r", self.r.binding()?),
+            ("p", self.p.binding()?),
+            ("q", self.q.binding()?),
+            ("partials", self.partials.binding()?),
+            ("state", state.binding()?),
+        ];
+        if self.method == Method::Minres {
+            all.push(("lanczos", self.lanczos.binding()?));
+        }
+        Ok(self.kernel.bind_group(gpu, &all)?)
     }
 }
 
@@ -202,7 +231,8 @@ impl<T: Number> GpuEngine<T> {
                 let scales = scales(&self.mesh, &self.pairs);
                 let scales = Scales { numbers: &scales, of: Diagonal::Columns };
                 let size = self.settings.workgroup_size.unwrap_or(GATHERING);
-                Box::new(ConjugateGradients::new(&self.gpu, &self.mesh, scales, size, self.settings.checks)?)
+                let method = Method::ConjugateGradients;
+                Box::new(IterativeSolver::new(&self.gpu, &self.mesh, method, scales, size, self.settings.checks)?)
             }
         };
         let group = self.bind_gather(gradients.params()?, &gradients.p, &gradients.q)?;

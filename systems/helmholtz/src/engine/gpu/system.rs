@@ -1,18 +1,18 @@
-//! Conjugate gradients on a GPU for a matrix that is stored. Shader: matrix.wgsl.
+//! Solves on a GPU with a stored matrix. Shader: matrix.wgsl.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kernel_host::wgpu::ComputePass;
 use kernel_host::{Buffer, Gpu, Kernel, KernelDescriptor};
 
-use super::shaders::{self, Diagonal};
-use super::solve::{ConjugateGradients, Scales, too_large};
+use super::shaders::{self, Diagonal, Method};
+use super::solve::{IterativeSolver, Scales, too_large};
 use super::{GATHERING, rows, written};
 use crate::engine::gpu::trust::TRUSTED;
 use crate::error::{Error, Result};
 use crate::matrix::NodeMatrix;
 use crate::mesh::{Mesh, Number};
-use crate::solve::{Operator, Solution, SolveOptions};
+use crate::solve::{Operator, Solution, SolveOptions, inverse};
 
 pub(crate) struct GpuSystem<T: Number> {
     gpu: Gpu,
@@ -21,7 +21,7 @@ pub(crate) struct GpuSystem<T: Number> {
     offsets: Buffer<u32>,
     neighbours: Buffer<u32>,
     values: Buffer<T>,
-    gradients: Mutex<ConjugateGradients<T>>,
+    solver: Mutex<IterativeSolver<T>>,
 }
 
 impl<T: Number> GpuSystem<T> {
@@ -44,19 +44,14 @@ impl<T: Number> GpuSystem<T> {
                 checks: TRUSTED,
             },
         )?;
-        let mut scales = vec![T::default(); mesh.nodes()];
-        matrix.diagonal(&mut scales)?;
-        for scale in &mut scales {
-            let value: f64 = (*scale).into();
-            *scale = T::from_f64(if value > 0.0 { 1.0 / value } else { 0.0 });
-        }
-        let scales = Scales { numbers: &scales, of: Diagonal::Nodes };
-        let gradients = ConjugateGradients::new(&gpu, &mesh, scales, GATHERING, TRUSTED)?;
+        let scales = Scales { numbers: &inverse(matrix)?, of: Diagonal::Nodes };
+        let method = if matrix.is_definite() { Method::ConjugateGradients } else { Method::Minres };
+        let solver = IterativeSolver::new(&gpu, &mesh, method, scales, GATHERING, TRUSTED)?;
         Ok(Self {
             offsets: written(&gpu, "offsets", matrix.pairs().offsets())?,
             neighbours: written(&gpu, "neighbours", matrix.pairs().neighbours())?,
             values: written(&gpu, "values", matrix.values())?,
-            gradients: Mutex::new(gradients),
+            solver: Mutex::new(solver),
             gpu,
             mesh,
             kernel,
@@ -64,20 +59,20 @@ impl<T: Number> GpuSystem<T> {
     }
 
     pub(crate) fn solve(&self, rhs: &[T], options: SolveOptions) -> Result<Solution<T>> {
-        let mut gradients = self.gradients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut solver = self.solver.lock().unwrap_or_else(PoisonError::into_inner);
         let group = self.kernel.bind_group(
             &self.gpu,
             &[
-                ("params", gradients.params()?),
+                ("params", solver.params()?),
                 ("offsets", self.offsets.binding()?),
                 ("neighbours", self.neighbours.binding()?),
                 ("values", self.values.binding()?),
-                ("field", gradients.p.binding()?),
-                ("out", gradients.q.binding()?),
+                ("field", solver.p.binding()?),
+                ("out", solver.q.binding()?),
             ],
         )?;
         let grid = rows((self.mesh.nodes() as u32).div_ceil(GATHERING));
         let product = |pass: &mut ComputePass<'_>| Ok(self.kernel.dispatch(pass, "product", &group, grid)?);
-        gradients.solve(&self.gpu, rhs, options, &product)
+        solver.solve(&self.gpu, rhs, options, &product)
     }
 }
