@@ -4,8 +4,8 @@
 // in:   params, triangles, edges (from a triangle's first vertex to the others), order (of
 //       triangles), field, and tables if they are stored
 // out:  out
-// grid: a thread a prism, in rows; of `zero`, a thread a node
-// Needs: types, real, accumulate.
+// grid: a thread a prism, in rows; of `zero`, a thread a number of `out`
+// Needs: types, real, tables, prisms, accumulate, lumped.
 // CPU twin: src/engine/reference.rs.
 
 override WORKGROUP_SIZE: u32 = 128;
@@ -30,19 +30,13 @@ struct Prism {
 }
 
 fn own_prism(group: vec3<u32>, groups: vec3<u32>, thread: u32) -> Prism {
-    let place = place_of(group, groups) * WORKGROUP_SIZE + thread;
+    let place = own_place(place_of(group, groups) * WORKGROUP_SIZE + thread);
     var prism = Prism();
-    prism.is_one = place < params.triangles * params.layers;
+    prism.is_one = place.is_one;
     if prism.is_one {
-        let column = vec2<u32>(place / params.layers, place % params.layers);
-        let layer = vec2<u32>(place % params.triangles, place / params.triangles);
-        let both = select(layer, column, params.by_columns != 0u);
-        let triangle = order[params.first + both.x];
-        let level = params.layer + both.y * params.step;
-        let corners = vec3<u32>(triangles[3u * triangle], triangles[3u * triangle + 1u], triangles[3u * triangle + 2u]);
-        prism.nodes = corners * params.levels + level;
+        prism.nodes = place.corners * params.levels + place.level;
         // Columns of the Jacobian: two edges, and the vertical one. The code holds for any prism.
-        let edge = edges[triangle];
+        let edge = edges[place.triangle];
         let height = heights[0] * real(6);
         let a = vec3<real>(edge.xy, real());
         let b = vec3<real>(edge.zw, real());
@@ -71,8 +65,8 @@ fn zero(
     @builtin(local_invocation_index) thread: u32,
 ) {
     let node = place_of(group, groups) * WORKGROUP_SIZE + thread;
-    if node < params.nodes {
-        set_zero(node);
+    if node < arrayLength(&out) {
+        store(node, real());
     }
 }
 
@@ -157,5 +151,17 @@ fn helmholtz(
     let prism = own_prism(group, groups, thread);
     if prism.is_one {
         slopes(prism, true);
+    }
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn lumped(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let prism = own_prism(group, groups, thread);
+    if prism.is_one {
+        volumes(prism);
     }
 }

@@ -8,7 +8,8 @@ use crate::engine::Action;
 use crate::engine::cpu::CpuEngine;
 use crate::engine::gpu::trust::TRUSTED;
 use crate::engine::gpu::{
-    Accumulators, Atomics, GpuEngine, GpuSettings, Loops, Order, Stage, StageTime, Strategy, TablesIn,
+    Accumulators, Atomics, ForcingBy, GpuEngine, GpuSettings, Kernels, Loops, Order, Stage, StageTime, Strategy,
+    TablesIn,
 };
 use crate::engine::reference::Reference;
 use crate::error::{Result, check_memory};
@@ -99,6 +100,20 @@ impl AssemblerBuilder {
         self
     }
 
+    /// Sets the threads that compute the forcing; [`ForcingBy::Nodes`] by default.
+    #[must_use]
+    pub fn forcing_by(mut self, forcing: ForcingBy) -> Self {
+        self.gpu.forcing = forcing;
+        self
+    }
+
+    /// Sets the kernels of stiffness and lumped volumes; [`Kernels::Separate`] by default.
+    #[must_use]
+    pub fn kernels(mut self, kernels: Kernels) -> Self {
+        self.gpu.kernels = kernels;
+        self
+    }
+
     /// Sets the workgroup size on a GPU, a power of two from 4. The default is 256 for one thread a
     /// node, 128 for one thread a prism.
     #[must_use]
@@ -155,6 +170,8 @@ impl Assembler<f32> {
             accumulators: Accumulators::default(),
             loops: Loops::default(),
             order: Order::default(),
+            forcing: ForcingBy::default(),
+            kernels: Kernels::default(),
             workgroup_size: None,
             checks: TRUSTED,
             most_field_bytes: u64::MAX,

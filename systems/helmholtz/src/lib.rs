@@ -86,7 +86,7 @@ pub use assembler::{Assembled, Assembler, AssemblerBuilder};
 pub use boundary::Boundary;
 pub use engine::Action;
 pub use engine::cpu::CpuEngine;
-pub use engine::gpu::{Accumulators, Atomics, Loops, Order, StageTime, Strategy, TablesIn};
+pub use engine::gpu::{Accumulators, Atomics, ForcingBy, Kernels, Loops, Order, StageTime, Strategy, TablesIn};
 pub use engine::reference::Reference;
 pub use error::{Error, Result, check_memory};
 pub use expression::Expression;

@@ -4,8 +4,8 @@
 
 @group(0) @binding(5) var<storage, read_write> out: array<atomic<u64>>;
 
-fn set_zero(node: u32) {
-    atomicStore(&out[node], 0lu);
+fn store(node: u32, value: real) {
+    atomicStore(&out[node], bitcast<u64>(value));
 }
 
 fn add(node: u32, value: real) {

@@ -3,8 +3,8 @@
 
 @group(0) @binding(5) var<storage, read_write> out: array<atomic<f32>>;
 
-fn set_zero(node: u32) {
-    atomicStore(&out[node], 0.0);
+fn store(node: u32, value: real) {
+    atomicStore(&out[node], value);
 }
 
 fn add(node: u32, value: real) {

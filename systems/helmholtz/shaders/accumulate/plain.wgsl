@@ -4,8 +4,8 @@
 
 @group(0) @binding(5) var<storage, read_write> out: array<real>;
 
-fn set_zero(node: u32) {
-    out[node] = real();
+fn store(node: u32, value: real) {
+    out[node] = value;
 }
 
 fn add(node: u32, value: real) {

@@ -1,7 +1,7 @@
 // Row sums of a prism's matrix of M + S, entry by entry, as PyOP2 generated it: A_jk += w (phi_j
 // phi_k + grad phi_j . grad phi_k). The loops are those of the report's Listing 1, (ip, k, j), or
 // (ip, j, k) if INTERCHANGED. Swapped with lumped/factored.wgsl.
-// Needs: sums, columns, real; of the kernel NODES, POINTS, Prism, gradient, own_prism.
+// Needs: sums, tables, real; of the kernel NODES, POINTS, Prism, gradient.
 
 override INTERCHANGED: u32 = 0;
 
@@ -9,16 +9,7 @@ fn entry(prism: Prism, point: u32, j: u32, k: u32) -> real {
     return value(point, j) * value(point, k) + dot(gradient(prism, point, j), gradient(prism, point, k));
 }
 
-@compute @workgroup_size(WORKGROUP_SIZE)
-fn lumped(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) thread: u32,
-) {
-    let prism = own_prism(group, groups, thread);
-    if !prism.is_one {
-        return;
-    }
+fn volumes(prism: Prism) {
     var sums = array<real, SUMS>();
     for (var point = 0u; point < POINTS; point++) {
         let scale = prism.det * weight(point);

@@ -1,17 +1,8 @@
 // Row sums of a prism's matrix of M + S. Columns are summed first, so gradients cancel exactly,
 // before they are multiplied. Swapped with lumped/entries.wgsl.
-// Needs: columns, accumulate, real; of the kernel NODES, POINTS, gradient, node_of, own_prism.
+// Needs: tables, accumulate, real; of the kernel NODES, POINTS, gradient, node_of.
 
-@compute @workgroup_size(WORKGROUP_SIZE)
-fn lumped(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) thread: u32,
-) {
-    let prism = own_prism(group, groups, thread);
-    if !prism.is_one {
-        return;
-    }
+fn volumes(prism: Prism) {
     var sums = array<real, NODES>();
     for (var point = 0u; point < POINTS; point++) {
         var here = real();

@@ -7,12 +7,14 @@ use std::time::Instant;
 
 use clap::Args;
 use command_host::{Code, Failure, MessageOptions, median, precision_parser, timed, write_json};
-use helmholtz::{Assembled, CpuEngine, Error, Mesh, Number, Precision, Reference, check_memory, generate};
+use helmholtz::{
+    Accumulators, Assembled, CpuEngine, Error, Mesh, Number, Precision, Reference, Strategy, check_memory, generate,
+};
 use kernel_host::wgpu::Features;
 use kernel_host::{AdapterKind, Gpu, GpuOptions, Opened, read_bandwidth};
 
 use super::check::{Fields, STAGES, Wanted, rounding};
-use super::gpu_options::{AccumulatorsName, GpuLists, StrategyName, Variant, typed};
+use super::gpu_options::{GpuLists, Variant, typed};
 use super::options::{EngineOptions, F64_HELP, MeshOptions, MeshReport};
 use super::report::{Measured, Report, Serial, Stage, Table, ms, print_heading, print_rest};
 
@@ -150,9 +152,8 @@ impl Bench {
         let mut variant = variant;
         let has_native = T::PRECISION == Precision::F32
             && assembler.gpu().is_some_and(|gpu| gpu.has(Features::SHADER_FLOAT32_ATOMIC));
-        variant.resolve(has_native);
-        let is_cancelled =
-            variant.strategy == StrategyName::Gather || variant.accumulators == AccumulatorsName::Factored;
+        variant.resolve(has_native, mesh.unused_vertices() > 0);
+        let is_cancelled = variant.strategy == Strategy::Gather || variant.accumulators == Accumulators::Factored;
         let cancelling = if is_cancelled { 0.0 } else { rounding::<T>() };
         let who = format!("{}, {}", assembler.description(), typed(variant.strategy));
         let distances = Fields([forcing, mass, stiffness, lumped]).check(wanted, cancelling, &who)?;

@@ -1,142 +1,68 @@
 //! Options that choose how a GPU assembles.
 
 use clap::{Args, ValueEnum};
-use helmholtz::{Accumulators, AssemblerBuilder, Atomics, Loops, Order, Strategy, TablesIn};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum StrategyName {
-    /// A thread a node, which gathers from the prisms around it: no atomics, the same bits every
-    /// time
-    Gather,
-    /// A thread a prism, colour by colour, so that no two threads share a node
-    Coloured,
-    /// A thread a prism, which adds to its nodes by atomics: the report's
-    Scatter,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum AtomicsName {
-    /// Native if the adapter has them
-    Auto,
-    /// Float atomics of the adapter
-    Native,
-    /// Compare and retry
-    CompareExchange,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum TablesName {
-    /// Constants of the shader
-    Constants,
-    /// A storage buffer
-    Storage,
-    /// A uniform buffer
-    Uniform,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum AccumulatorsName {
-    /// One a row, of columns that are summed first
-    Factored,
-    /// One a row, of all 36 entries
-    #[value(name = "6")]
-    Six,
-    /// Two a row: even and odd columns, the report's last version
-    #[value(name = "12")]
-    Twelve,
-    /// One an entry
-    #[value(name = "36")]
-    ThirtySix,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum LoopsName {
-    /// Points, columns, rows: the report's Listing 1
-    #[value(name = "ip-k-j")]
-    IpKJ,
-    /// Points, rows, columns: interchanged
-    #[value(name = "ip-j-k")]
-    IpJK,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum OrderName {
-    /// Layers of a triangle
-    Columns,
-    /// Triangles of a layer
-    Layers,
-}
+use helmholtz::{Accumulators, AssemblerBuilder, Atomics, ForcingBy, Kernels, Loops, Order, Strategy, TablesIn};
 
 /// How a GPU assembles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Variant {
-    pub(super) strategy: StrategyName,
-    pub(super) atomics: AtomicsName,
-    pub(super) tables: TablesName,
-    pub(super) accumulators: AccumulatorsName,
-    pub(super) loops: LoopsName,
-    pub(super) order: OrderName,
+    pub(super) strategy: Strategy,
+    pub(super) atomics: Atomics,
+    pub(super) tables: TablesIn,
+    pub(super) accumulators: Accumulators,
+    pub(super) loops: Loops,
+    pub(super) order: Order,
+    pub(super) forcing: ForcingBy,
+    pub(super) kernels: Kernels,
     pub(super) workgroup_size: Option<u32>,
 }
 
 impl Variant {
     pub(super) fn of(self, builder: AssemblerBuilder) -> AssemblerBuilder {
         let builder = builder
-            .strategy(match self.strategy {
-                StrategyName::Gather => Strategy::Gather,
-                StrategyName::Coloured => Strategy::Coloured,
-                StrategyName::Scatter => Strategy::Scatter,
-            })
-            .atomics(match self.atomics {
-                AtomicsName::Auto => Atomics::Auto,
-                AtomicsName::Native => Atomics::Native,
-                AtomicsName::CompareExchange => Atomics::CompareExchange,
-            })
-            .tables(match self.tables {
-                TablesName::Constants => TablesIn::Constants,
-                TablesName::Storage => TablesIn::Storage,
-                TablesName::Uniform => TablesIn::Uniform,
-            })
-            .accumulators(match self.accumulators {
-                AccumulatorsName::Factored => Accumulators::Factored,
-                AccumulatorsName::Six => Accumulators::Six,
-                AccumulatorsName::Twelve => Accumulators::Twelve,
-                AccumulatorsName::ThirtySix => Accumulators::ThirtySix,
-            })
-            .loops(match self.loops {
-                LoopsName::IpKJ => Loops::ColumnsOutside,
-                LoopsName::IpJK => Loops::RowsOutside,
-            })
-            .order(match self.order {
-                OrderName::Columns => Order::Columns,
-                OrderName::Layers => Order::Layers,
-            });
+            .strategy(self.strategy)
+            .atomics(self.atomics)
+            .tables(self.tables)
+            .accumulators(self.accumulators)
+            .loops(self.loops)
+            .order(self.order)
+            .forcing_by(self.forcing)
+            .kernels(self.kernels);
         match self.workgroup_size {
             Some(threads) => builder.workgroup_size(threads),
             None => builder,
         }
     }
 
-    /// Says what `auto` comes to.
-    pub(super) fn resolve(&mut self, has_atomics: bool) {
-        if self.atomics == AtomicsName::Auto {
-            self.atomics = if has_atomics { AtomicsName::Native } else { AtomicsName::CompareExchange };
+    /// Replaces options by what the engine makes of them.
+    pub(super) fn resolve(&mut self, has_atomics: bool, has_unused_vertices: bool) {
+        if has_unused_vertices {
+            self.forcing = ForcingBy::Nodes;
+        }
+        if self.atomics == Atomics::Auto {
+            self.atomics = if has_atomics { Atomics::Native } else { Atomics::CompareExchange };
         }
     }
 
     /// Returns the options in addition to the strategy.
     pub(super) fn details(self) -> String {
         let mut words = Vec::new();
-        if self.strategy == StrategyName::Scatter {
+        if self.strategy == Strategy::Scatter {
             words.push(format!("{} atomics", typed(self.atomics)));
         }
-        if self.strategy != StrategyName::Gather {
+        if self.strategy != Strategy::Gather {
             words.push(format!("tables in {}", typed(self.tables)));
             words.push(format!("{} sums", typed(self.accumulators)));
-            if self.accumulators != AccumulatorsName::Factored {
+            if self.accumulators != Accumulators::Factored {
                 words.push(typed(self.loops));
             }
             words.push(format!("by {}", typed(self.order)));
+            if self.forcing != ForcingBy::default() {
+                words.push(format!("forcing by {}", typed(self.forcing)));
+            }
+            if self.kernels != Kernels::default() {
+                words.push(format!("{} kernels", typed(self.kernels)));
+            }
         }
         words.extend(self.workgroup_size.map(|threads| format!("{threads} threads")));
         words.join(", ")
@@ -153,22 +79,28 @@ pub(super) fn typed(value: impl ValueEnum) -> String {
 pub(super) struct GpuOptions {
     /// How threads share nodes
     #[arg(long, value_enum, default_value = "gather", value_name = "STRATEGY", help_heading = "GPU")]
-    strategy: StrategyName,
+    strategy: Strategy,
     /// Of --strategy scatter: how threads add
     #[arg(long, value_enum, default_value = "auto", value_name = "KIND", help_heading = "GPU")]
-    atomics: AtomicsName,
+    atomics: Atomics,
     /// Of coloured and scatter: where the tables of quadrature are
     #[arg(long, value_enum, default_value = "constants", value_name = "PLACE", help_heading = "GPU")]
-    tables: TablesName,
+    tables: TablesIn,
     /// Of coloured and scatter: sums that a thread keeps of a prism's matrix
     #[arg(long, value_enum, default_value = "factored", value_name = "N", help_heading = "GPU")]
-    accumulators: AccumulatorsName,
-    /// Of --accumulators 6, 12 and 36: the loops over points, rows j and columns k
+    accumulators: Accumulators,
+    /// Of --accumulators other than factored: the loops over points, rows j and columns k
     #[arg(long, value_enum, default_value = "ip-k-j", value_name = "LOOPS", help_heading = "GPU")]
-    loops: LoopsName,
+    loops: Loops,
     /// Of coloured and scatter: work of neighbouring threads
     #[arg(long, value_enum, default_value = "columns", value_name = "ORDER", help_heading = "GPU")]
-    order: OrderName,
+    order: Order,
+    /// Of coloured and scatter: threads that compute the forcing
+    #[arg(long, value_enum, default_value = "nodes", value_name = "THREADS", help_heading = "GPU")]
+    forcing: ForcingBy,
+    /// Of coloured and scatter: kernels of stiffness and lumped volumes
+    #[arg(long, value_enum, default_value = "separate", value_name = "KERNELS", help_heading = "GPU")]
+    kernels: Kernels,
     /// Threads of a workgroup
     #[arg(long, value_name = "N", help_heading = "GPU")]
     workgroup_size: Option<u32>,
@@ -176,8 +108,8 @@ pub(super) struct GpuOptions {
 
 impl GpuOptions {
     pub(super) fn variant(&self) -> Variant {
-        let &Self { strategy, atomics, tables, accumulators, loops, order, workgroup_size } = self;
-        Variant { strategy, atomics, tables, accumulators, loops, order, workgroup_size }
+        let &Self { strategy, atomics, tables, accumulators, loops, order, forcing, kernels, workgroup_size } = self;
+        Variant { strategy, atomics, tables, accumulators, loops, order, forcing, kernels, workgroup_size }
     }
 }
 
@@ -186,7 +118,7 @@ impl GpuOptions {
 pub(super) struct GpuLists {
     /// How threads share nodes; all if not given
     #[arg(long, value_enum, value_delimiter = ',', value_name = "STRATEGY,...", help_heading = "GPU")]
-    strategy: Vec<StrategyName>,
+    strategy: Vec<Strategy>,
     /// Of scatter: how threads add
     #[arg(
         long,
@@ -196,7 +128,7 @@ pub(super) struct GpuLists {
         value_name = "KIND,...",
         help_heading = "GPU"
     )]
-    atomics: Vec<AtomicsName>,
+    atomics: Vec<Atomics>,
     /// Of coloured and scatter: where the tables of quadrature are
     #[arg(
         long,
@@ -206,7 +138,7 @@ pub(super) struct GpuLists {
         value_name = "PLACE,...",
         help_heading = "GPU"
     )]
-    tables: Vec<TablesName>,
+    tables: Vec<TablesIn>,
     /// Of coloured and scatter: sums that a thread keeps of a prism's matrix
     #[arg(
         long,
@@ -216,8 +148,8 @@ pub(super) struct GpuLists {
         value_name = "N,...",
         help_heading = "GPU"
     )]
-    accumulators: Vec<AccumulatorsName>,
-    /// Of --accumulators 6, 12 and 36: the loops over points, rows j and columns k
+    accumulators: Vec<Accumulators>,
+    /// Of --accumulators other than factored: the loops over points, rows j and columns k
     #[arg(
         long,
         value_enum,
@@ -226,7 +158,7 @@ pub(super) struct GpuLists {
         value_name = "LOOPS,...",
         help_heading = "GPU"
     )]
-    loops: Vec<LoopsName>,
+    loops: Vec<Loops>,
     /// Of coloured and scatter: work of neighbouring threads
     #[arg(
         long,
@@ -236,7 +168,27 @@ pub(super) struct GpuLists {
         value_name = "ORDER,...",
         help_heading = "GPU"
     )]
-    order: Vec<OrderName>,
+    order: Vec<Order>,
+    /// Of coloured and scatter: threads that compute the forcing
+    #[arg(
+        long,
+        value_enum,
+        default_value = "nodes",
+        value_delimiter = ',',
+        value_name = "THREADS,...",
+        help_heading = "GPU"
+    )]
+    forcing: Vec<ForcingBy>,
+    /// Of coloured and scatter: kernels of stiffness and lumped volumes
+    #[arg(
+        long,
+        value_enum,
+        default_value = "separate",
+        value_delimiter = ',',
+        value_name = "KERNELS,...",
+        help_heading = "GPU"
+    )]
+    kernels: Vec<Kernels>,
     /// Threads of a workgroup
     #[arg(long, value_delimiter = ',', value_name = "N,...", help_heading = "GPU")]
     workgroup_size: Vec<u32>,
@@ -250,48 +202,39 @@ impl GpuLists {
 
     /// Returns every variant once. Options that a strategy does not use are not varied.
     pub(super) fn variants(&self) -> Vec<Variant> {
-        let strategies = if self.strategy.is_empty() { StrategyName::value_variants() } else { &self.strategy };
+        let strategies = if self.strategy.is_empty() { Strategy::value_variants() } else { &self.strategy };
         let sizes: Vec<Option<u32>> = match &self.workgroup_size[..] {
             [] => vec![None],
             sizes => sizes.iter().copied().map(Some).collect(),
         };
-        let all = vec![Variant {
-            strategy: StrategyName::Gather,
-            atomics: AtomicsName::Auto,
-            tables: TablesName::Constants,
-            accumulators: AccumulatorsName::Factored,
-            loops: LoopsName::IpKJ,
-            order: OrderName::Columns,
-            workgroup_size: None,
-        }];
+        let all = vec![Variant::default()];
         let all = with_each(&all, strategies, |variant, strategy| variant.strategy = strategy);
         let all = with_each(&all, &self.atomics, |variant, atomics| {
-            if variant.strategy == StrategyName::Scatter {
+            if variant.strategy == Strategy::Scatter {
                 variant.atomics = atomics;
             }
         });
-        let all = with_each(&all, &self.tables, |variant, tables| {
-            if variant.strategy != StrategyName::Gather {
-                variant.tables = tables;
-            }
-        });
-        let all = with_each(&all, &self.accumulators, |variant, accumulators| {
-            if variant.strategy != StrategyName::Gather {
-                variant.accumulators = accumulators;
-            }
-        });
+        let all = of_prisms(&all, &self.tables, |variant, tables| variant.tables = tables);
+        let all = of_prisms(&all, &self.accumulators, |variant, accumulators| variant.accumulators = accumulators);
         let all = with_each(&all, &self.loops, |variant, loops| {
-            if variant.accumulators != AccumulatorsName::Factored {
+            if variant.accumulators != Accumulators::Factored {
                 variant.loops = loops;
             }
         });
-        let all = with_each(&all, &self.order, |variant, order| {
-            if variant.strategy != StrategyName::Gather {
-                variant.order = order;
-            }
-        });
+        let all = of_prisms(&all, &self.order, |variant, order| variant.order = order);
+        let all = of_prisms(&all, &self.forcing, |variant, forcing| variant.forcing = forcing);
+        let all = of_prisms(&all, &self.kernels, |variant, kernels| variant.kernels = kernels);
         with_each(&all, &sizes, |variant, size| variant.workgroup_size = size)
     }
+}
+
+/// As [`with_each`], for an option of the strategies whose threads take prisms.
+fn of_prisms<T: Copy>(all: &[Variant], values: &[T], set: impl Fn(&mut Variant, T)) -> Vec<Variant> {
+    with_each(all, values, |variant, value| {
+        if variant.strategy != Strategy::Gather {
+            set(variant, value);
+        }
+    })
 }
 
 /// All with each of the values, and none twice.

@@ -4,7 +4,8 @@
 use helmholtz::generate::{irregular, unit_square};
 use helmholtz::{
     Accumulators, Action, AdapterChoice, Assembled, Assembler, AssemblerBuilder, Atomics, CpuEngine, Engine, Error,
-    Extrusion, Loops, Mesh, Number, Order, Precision, Solution, SolveOptions, Strategy, TablesIn, forcing,
+    Extrusion, ForcingBy, Kernels, Loops, Mesh, Number, Order, Precision, Solution, SolveOptions, Strategy, TablesIn,
+    forcing,
 };
 use kernel_host::AdapterSummary;
 use kernel_host::testing::{on_adapters, on_fast_adapters, shared_device};
@@ -120,13 +121,27 @@ fn options_change_nothing() {
         (Strategy::Scatter, "plain"),
         (Strategy::Scatter, "twelve"),
         (Strategy::Scatter, "all"),
+        (Strategy::Coloured, "generated"),
+        (Strategy::Scatter, "generated"),
     ]);
 }
 
 #[test]
 #[ignore = "long form of `options_change_nothing`: scripts/test full"]
 fn options_change_nothing_in_either_strategy() {
-    let names = ["plain", "stored", "layers", "interchanged", "twelve", "all"];
+    let names = [
+        "plain",
+        "stored",
+        "layers",
+        "interchanged",
+        "twelve",
+        "all",
+        "generated",
+        "rows",
+        "private",
+        "prisms",
+        "joined",
+    ];
     let both = [Strategy::Coloured, Strategy::Scatter];
     check_options(&both.map(|strategy| names.map(|name| (strategy, name))).concat());
 }
@@ -142,21 +157,32 @@ fn check_options(wanted_options: &[(Strategy, &str)]) {
         builder.tables(TablesIn::Uniform).accumulators(Accumulators::Six).loops(Loops::RowsOutside)
     };
     let all = |builder: AssemblerBuilder| stored(layers(plain(builder))).accumulators(Accumulators::ThirtySix);
-    let options: [(&str, &dyn Fn(AssemblerBuilder) -> AssemblerBuilder); 6] = [
+    let rows = |builder: AssemblerBuilder| builder.accumulators(Accumulators::ThirtySixRows);
+    let private = |builder: AssemblerBuilder| builder.tables(TablesIn::Private);
+    let prisms = |builder: AssemblerBuilder| builder.forcing_by(ForcingBy::Prisms);
+    let joined = |builder: AssemblerBuilder| builder.kernels(Kernels::Joined);
+    let generated = |builder: AssemblerBuilder| joined(prisms(private(rows(builder))));
+    let options: [(&str, &dyn Fn(AssemblerBuilder) -> AssemblerBuilder); 11] = [
         ("plain", &plain),
         ("stored", &stored),
         ("layers", &layers),
         ("interchanged", &interchanged),
         ("twelve", &twelve),
         ("all", &all),
+        ("rows", &rows),
+        ("private", &private),
+        ("prisms", &prisms),
+        ("joined", &joined),
+        ("generated", &generated),
     ];
+    let factored = ["plain", "stored", "layers", "private", "prisms", "joined"];
     for adapter in on_adapters() {
         for &(strategy, wanted_name) in wanted_options {
             for (name, option) in options.iter().filter(|(name, _)| *name == wanted_name) {
                 let assembler = option(on(&adapter).strategy(strategy)).build::<f32>(mesh.clone()).expect("built");
                 let found = assembler.assemble().expect("assembled");
                 let what = format!("{}, {strategy:?}, {name}", adapter.name);
-                let within = if ["interchanged", "twelve", "all"].contains(name) { of_rows::<f32>(&mesh) } else { 0.0 };
+                let within = if factored.contains(name) { 0.0 } else { of_rows::<f32>(&mesh) };
                 hold(&what, &found, &wanted, within);
             }
         }
@@ -215,10 +241,15 @@ fn what_does_not_fit_is_assembled_in_parts() {
     let level = 64 * 4;
     for adapter in on_fast_adapters() {
         for strategy in [Strategy::Gather, Strategy::Coloured] {
-            let whole = on(&adapter).strategy(strategy).build::<f32>(mesh.clone()).expect("built");
+            // Joined kernels need a field of twice the length. Software adapters compile private
+            // tables fastest.
+            let (kernels, fields) =
+                if strategy == Strategy::Gather { (Kernels::Separate, 1) } else { (Kernels::Joined, 2) };
+            let builder = || on(&adapter).strategy(strategy).kernels(kernels).tables(TablesIn::Private);
+            let whole = builder().build::<f32>(mesh.clone()).expect("built");
             let wanted = whole.assemble().expect("assembled");
             for levels in [5, 20, 36] {
-                let parts = on(&adapter).strategy(strategy).most_field_bytes(levels * level).build::<f32>(mesh.clone());
+                let parts = builder().most_field_bytes(fields * levels * level).build::<f32>(mesh.clone());
                 let parts = parts.expect("built");
                 let found = parts.assemble().expect("assembled");
                 let what = format!("{}, {strategy:?}, {levels} levels at once", adapter.name);

@@ -242,6 +242,10 @@ fn bench_has_every_strategy_of_each_adapter() {
             "storage",
             "--accumulators",
             "6,12",
+            "--forcing",
+            "prisms",
+            "--kernels",
+            "joined",
             "--precision",
             "f32",
         ]);
@@ -250,6 +254,9 @@ fn bench_has_every_strategy_of_each_adapter() {
         assert_eq!(strategies, ["gather", "coloured", "coloured", "scatter", "scatter"], "{}", adapter.name);
         for row in report["measured"].as_array().expect("a list") {
             assert!(number(&row["host_to_host_ms"]) > 0.0, "{row}");
+            let details = row["details"].as_str().expect("details");
+            let is_given = details.ends_with("forcing by prisms, joined kernels");
+            assert!(is_given != (row["strategy"] == "gather"), "{details}");
             assert!(row["stages"].as_array().is_some_and(|stages| stages.is_empty() || stages.len() == 4), "{row}");
         }
         let solved = json(&["solve", "--adapter", &index, "--squares", "6", "--precision", "mixed"]);

@@ -21,7 +21,7 @@ use crate::forcing::{AMPLITUDE, level_factors};
 use crate::mesh::{Mesh, Number};
 use crate::pairs::Pairs;
 pub(crate) use options::GpuSettings;
-pub use options::{Accumulators, Atomics, Loops, Order, Strategy, TablesIn};
+pub use options::{Accumulators, Atomics, ForcingBy, Kernels, Loops, Order, Strategy, TablesIn};
 use parts::{Window, colours, put, windows};
 use shaders::Accumulate;
 use solve::IterativeSolver;
@@ -82,6 +82,8 @@ const SCATTERING: u32 = 128;
 /// serve their neighbours.
 const SLOTS: u32 = 4;
 const SERVING: u32 = 2;
+/// The field of an assembly that the volumes follow if one kernel computes both.
+const STIFFNESS: usize = 2;
 
 /// For compare and retry of 64 bits.
 const ATOMICS_64: Features = Features::SHADER_INT64.union(Features::SHADER_INT64_ATOMIC_ALL_OPS);
@@ -94,8 +96,11 @@ pub(crate) struct GpuEngine<T: Number> {
     /// Threads that gather a column together.
     lanes: u32,
     forcing: Kernel,
+    forcing_takes_prisms: bool,
     gather: Kernel,
     scatter: Option<Kernel>,
+    /// Whether a kernel computes stiffness and volumes of an assembly together.
+    is_joined: bool,
     /// The first place in `order` of each colour, and the end. Scatter has one colour.
     colours: Vec<u32>,
     fixed: Fixed<T>,
@@ -162,13 +167,17 @@ impl<T: Number> GpuEngine<T> {
             return Err(Error::WorkgroupSize { size, most });
         }
         let accumulate = accumulate::<T>(&gpu, &settings)?;
-        let windows = windows::<T>(&gpu, &mesh, settings.most_field_bytes)?;
+        let is_joined = accumulate.is_some() && settings.kernels == Kernels::Joined;
+        let windows = windows::<T>(&gpu, &mesh, settings.most_field_bytes, 1 + usize::from(is_joined))?;
         let pairs = Arc::new(Pairs::new(&mesh));
         let size = settings.workgroup_size.unwrap_or(GATHERING);
         let lanes = lanes(windows.iter().map(|window| window.all.len()).max().unwrap_or_default()).min(size);
-        let (forcing, gather) = (shaders::forcing::<T>(), shaders::gather::<T>());
-        let scatter =
-            accumulate.map(|accumulate| shaders::scatter::<T>(accumulate, settings.tables, settings.accumulators));
+        // No prism writes the nodes of a vertex without triangles.
+        let takes_prisms = settings.forcing == ForcingBy::Prisms && mesh.unused_vertices() == 0;
+        let forcing_prisms = accumulate.filter(|_| takes_prisms);
+        let (forcing, gather) = (shaders::forcing::<T>(forcing_prisms), shaders::gather::<T>());
+        let GpuSettings { tables, accumulators, kernels, .. } = settings;
+        let scatter = accumulate.map(|accumulate| shaders::scatter::<T>(accumulate, tables, accumulators, kernels));
         let of_size = [("WORKGROUP_SIZE", size.into()), ("LANES", lanes.into())];
         let interchanged = if settings.loops == Loops::RowsOutside { 1.0 } else { 0.0 };
         let of_prisms = [
@@ -179,7 +188,8 @@ impl<T: Number> GpuEngine<T> {
         let of_prisms = if settings.accumulators == Accumulators::Factored { &of_prisms[..1] } else { &of_prisms[..] };
         let describe =
             |source, constants| KernelDescriptor { source, entry_points: &[], constants, checks: settings.checks };
-        let mut descriptors = vec![describe(&forcing, &of_size[..]), describe(&gather, &of_size[..])];
+        let of_forcing = if forcing_prisms.is_some() { &of_prisms[..1] } else { &of_size[..] };
+        let mut descriptors = vec![describe(&forcing, of_forcing), describe(&gather, &of_size[..])];
         descriptors.extend(scatter.as_ref().map(|scatter| describe(scatter, of_prisms)));
         let mut kernels = Kernel::build_all(&gpu, &descriptors)?.into_iter();
         let (Some(forcing), Some(gather)) = (kernels.next(), kernels.next()) else {
@@ -205,8 +215,10 @@ impl<T: Number> GpuEngine<T> {
             windows,
             lanes,
             forcing,
+            forcing_takes_prisms: forcing_prisms.is_some(),
             gather,
             scatter: kernels.next(),
+            is_joined,
             colours,
             fixed,
             workspace,
@@ -285,8 +297,9 @@ impl<T: Number> GpuEngine<T> {
         let gpu = &self.gpu;
         let levels = window.all.len();
         let count = self.mesh.vertices().len() * levels;
-        for buffer in &mut workspace.fields {
-            buffer.reserve(gpu, count)?;
+        for (place, buffer) in workspace.fields.iter_mut().enumerate() {
+            let fields = if self.is_joined && place == STIFFNESS { 2 } else { 1 };
+            buffer.reserve(gpu, fields * count)?;
         }
         let vertices = self.mesh.vertices().len() as u32;
         let params = Params { levels: levels as u32, vertices, nodes: count as u32, ..Params::default() };
@@ -337,6 +350,7 @@ impl<T: Number> GpuEngine<T> {
         encoder: &mut wgpu::CommandEncoder,
         timer: &mut Option<&mut Timer>,
     ) -> Result<()> {
+        let is_joined = self.is_joined && stages == Stage::ASSEMBLY;
         for (place, &stage) in stages.iter().enumerate() {
             let to = &workspace.fields[place + usize::from(is_given)];
             // Stages without an input get a field that they do not write.
@@ -344,7 +358,17 @@ impl<T: Number> GpuEngine<T> {
             let timestamp_writes = timer.as_mut().and_then(|timer| timer.pass(stage.name()));
             let descriptor = wgpu::ComputePassDescriptor { label: Some(stage.name()), timestamp_writes };
             let mut pass = encoder.begin_compute_pass(&descriptor);
-            self.stage(workspace, window, stage, from, to, &mut pass)?;
+            match stage {
+                Stage::Act(Action::Stiffness) if is_joined => {
+                    self.prisms(workspace, window, "stiffness_and_lumped", from, to, &mut pass)?;
+                }
+                Stage::Lumped if is_joined => {
+                    drop(pass);
+                    let bytes = (self.mesh.vertices().len() * window.all.len() * size_of::<T>()) as u64;
+                    encoder.copy_buffer_to_buffer(from.raw()?, bytes, to.raw()?, 0, bytes);
+                }
+                _ => self.stage(workspace, window, stage, from, to, &mut pass)?,
+            }
         }
         Ok(())
     }
@@ -358,8 +382,7 @@ impl<T: Number> GpuEngine<T> {
         to: &Buffer<T>,
         pass: &mut ComputePass<'_>,
     ) -> Result<()> {
-        let nodes = (self.mesh.vertices().len() * window.all.len()) as u32;
-        if stage == Stage::Forcing {
+        if stage == Stage::Forcing && !self.forcing_takes_prisms {
             let group = self.forcing.bind_group(
                 &self.gpu,
                 &[
@@ -372,32 +395,57 @@ impl<T: Number> GpuEngine<T> {
             self.forcing.dispatch(pass, "forcing", &group, self.by_columns(window.all.len(), 0))?;
             return Ok(());
         }
-        let (Some(scatter), Some(buffers)) = (&self.scatter, &self.fixed.scatter) else {
-            let group = self.bind_gather(workspace.params.binding()?, from, to)?;
-            let serving = if stage == Stage::Lumped { 0 } else { SERVING };
-            self.gather.dispatch(pass, stage.name(), &group, self.by_columns(window.all.len(), serving))?;
-            return Ok(());
-        };
-        let size = self.settings.workgroup_size.unwrap_or(SCATTERING);
+        if self.scatter.is_some() {
+            return self.prisms(workspace, window, stage.name(), from, to, pass);
+        }
+        let group = self.bind_gather(workspace.params.binding()?, from, to)?;
+        let serving = if stage == Stage::Lumped { 0 } else { SERVING };
+        self.gather.dispatch(pass, stage.name(), &group, self.by_columns(window.all.len(), serving))?;
+        Ok(())
+    }
+
+    /// A kernel whose threads take prisms.
+    fn prisms(
+        &self,
+        workspace: &Workspace<T>,
+        window: &Window,
+        name: &str,
+        from: &Buffer<T>,
+        to: &Buffer<T>,
+        pass: &mut ComputePass<'_>,
+    ) -> Result<()> {
+        let (Some(scatter), Some(buffers)) = (&self.scatter, &self.fixed.scatter) else { return Ok(()) };
+        let kernel = if name == "forcing" { &self.forcing } else { scatter };
         let bind = |params: BindingResource<'_>| -> Result<BindGroup> {
-            // One of a kind for all stages.
-            let group = [
+            let mut group = vec![
                 ("params", params),
                 ("triangles", buffers.triangles.binding()?),
-                ("edges", buffers.edges.binding()?),
                 ("order", buffers.order.binding()?),
-                ("heights", self.fixed.heights.binding()?),
-                ("field", from.binding()?),
                 ("out", to.binding()?),
-                ("tables", buffers.tables.binding()?),
             ];
-            let used = if self.settings.tables == TablesIn::Constants { 7 } else { 8 };
-            Ok(scatter.bind_group(&self.gpu, &group[..used])?)
+            if name == "forcing" {
+                group.push(("turns", self.fixed.turns.binding()?));
+                group.push(("level_factors", workspace.level_factors.binding()?));
+            } else {
+                // One of a kind for all stages.
+                group.push(("edges", buffers.edges.binding()?));
+                group.push(("heights", self.fixed.heights.binding()?));
+                group.push(("field", from.binding()?));
+                if self.settings.tables.is_buffer() {
+                    group.push(("tables", buffers.tables.binding()?));
+                }
+            }
+            Ok(kernel.bind_group(&self.gpu, &group)?)
         };
-        scatter.dispatch(pass, "zero", &bind(workspace.params.binding()?)?, rows(nodes.div_ceil(size)))?;
+        let size = self.settings.workgroup_size.unwrap_or(SCATTERING);
+        if name != "forcing" {
+            let fields = if name == "stiffness_and_lumped" { 2 } else { 1 };
+            let numbers = fields * (self.mesh.vertices().len() * window.all.len()) as u32;
+            kernel.dispatch(pass, "zero", &bind(workspace.params.binding()?)?, rows(numbers.div_ceil(size)))?;
+        }
         for (params, prisms) in &workspace.dispatches {
             if *prisms > 0 {
-                scatter.dispatch(pass, stage.name(), &bind(params.binding()?)?, rows(prisms.div_ceil(size)))?;
+                kernel.dispatch(pass, name, &bind(params.binding()?)?, rows(prisms.div_ceil(size)))?;
             }
         }
         Ok(())

@@ -18,13 +18,14 @@ pub(super) struct Window {
     pub(super) inner: Range<usize>,
 }
 
-/// Windows of as many levels as a buffer holds.
-pub(super) fn windows<T: Number>(gpu: &Gpu, mesh: &Mesh, most: u64) -> Result<Vec<Window>> {
+/// Windows of as many levels as a buffer of `fields` fields holds.
+pub(super) fn windows<T: Number>(gpu: &Gpu, mesh: &Mesh, most: u64, fields: usize) -> Result<Vec<Window>> {
     let limits = gpu.limits();
     let most = most.min(limits.max_storage_buffer_binding_size).min(limits.max_buffer_size);
-    let level = (mesh.vertices().len() * size_of::<T>()) as u64;
+    let level = (mesh.vertices().len() * fields * size_of::<T>()) as u64;
     // Nodes and prisms are numbered in 32 bits there, and workgroups' ends go a little beyond.
-    let numbered = (u64::from(u32::MAX) - (1 << 16)) / mesh.vertices().len().max(mesh.triangles().len()) as u64;
+    let numbered =
+        (u64::from(u32::MAX) - (1 << 16)) / (mesh.vertices().len() * fields).max(mesh.triangles().len()) as u64;
     let levels = (most / level.max(1)).min(numbered);
     let all = mesh.levels();
     if levels >= all as u64 {
@@ -121,7 +122,7 @@ mod tests {
             Mesh::new(generate::unit_square(3).expect("a mesh"), Extrusion { levels: 23, height: 0.1 }).expect("one");
         let level = 16 * 4;
         for levels in 5..25 {
-            let windows = windows::<f32>(&gpu, &mesh, levels * level).expect("they fit");
+            let windows = windows::<f32>(&gpu, &mesh, levels * level, 1).expect("they fit");
             let inner: Vec<usize> = windows.iter().flat_map(|window| window.inner.clone()).collect();
             assert_eq!(inner, (0..23).collect::<Vec<_>>());
             for Window { all, inner } in &windows {
@@ -131,7 +132,7 @@ mod tests {
             }
             assert_eq!(windows.len() == 1, levels >= 23);
         }
-        let refused = windows::<f32>(&gpu, &mesh, 4 * level).expect_err("too few").to_string();
+        let refused = windows::<f32>(&gpu, &mesh, 4 * level, 1).expect_err("too few").to_string();
         assert!(refused.contains("16 vertices are 64 bytes a level") && refused.contains("f32"), "{refused}");
     }
 }

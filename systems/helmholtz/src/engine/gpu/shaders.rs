@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use kernel_host::{KernelSource, Precision};
 
-use super::options::{Accumulators, TablesIn};
+use super::options::{Accumulators, Kernels, TablesIn};
 use crate::mesh::Number;
 use crate::quadrature::{NODES, POINTS, Tables};
 
@@ -33,8 +33,22 @@ fn begun<T: Number>(kernel: &str) -> KernelSource {
     piece!(source, "types.wgsl")
 }
 
-pub(crate) fn forcing<T: Number>() -> KernelSource {
-    piece!(begun::<T>("forcing"), "columns.wgsl", "forcing.wgsl")
+/// By prisms if they are to add in some way, otherwise by nodes.
+pub(crate) fn forcing<T: Number>(prisms: Option<Accumulate>) -> KernelSource {
+    let source = begun::<T>("forcing");
+    match prisms {
+        None => piece!(source, "columns.wgsl", "forcing/nodes.wgsl"),
+        Some(accumulate) => piece!(with(source, accumulate), "prisms.wgsl", "forcing/prisms.wgsl"),
+    }
+}
+
+fn with(source: KernelSource, accumulate: Accumulate) -> KernelSource {
+    match accumulate {
+        Accumulate::Plain => piece!(source, "accumulate/plain.wgsl"),
+        Accumulate::CompareExchange => piece!(source, "accumulate/compare_exchange.wgsl"),
+        Accumulate::CompareExchange64 => piece!(source, "accumulate/compare_exchange_64.wgsl"),
+        Accumulate::Native => piece!(source, "accumulate/native.wgsl"),
+    }
 }
 
 pub(crate) fn gather<T: Number>() -> KernelSource {
@@ -74,21 +88,26 @@ pub(crate) fn matrix<T: Number>() -> KernelSource {
     piece!(begun::<T>("matrix"), "matrix.wgsl")
 }
 
-pub(crate) fn scatter<T: Number>(accumulate: Accumulate, tables: TablesIn, sums: Accumulators) -> KernelSource {
-    let source = begun::<T>("scatter").piece("tables", &tables_text::<T>(tables));
-    let source = match accumulate {
-        Accumulate::Plain => piece!(source, "accumulate/plain.wgsl"),
-        Accumulate::CompareExchange => piece!(source, "accumulate/compare_exchange.wgsl"),
-        Accumulate::CompareExchange64 => piece!(source, "accumulate/compare_exchange_64.wgsl"),
-        Accumulate::Native => piece!(source, "accumulate/native.wgsl"),
+pub(crate) fn scatter<T: Number>(
+    accumulate: Accumulate,
+    tables: TablesIn,
+    sums: Accumulators,
+    kernels: Kernels,
+) -> KernelSource {
+    let source = with(begun::<T>("scatter").piece("tables", &tables_text::<T>(tables)), accumulate);
+    let source = piece!(source, "prisms.wgsl", "scatter.wgsl");
+    let source = match kernels {
+        Kernels::Separate => source,
+        Kernels::Joined => piece!(source, "stiffness_and_lumped.wgsl"),
     };
     let source = match sums {
-        Accumulators::Factored => return piece!(source, "scatter.wgsl", "lumped/factored.wgsl"),
+        Accumulators::Factored => return piece!(source, "lumped/factored.wgsl"),
         Accumulators::Six => piece!(source, "sums/six.wgsl"),
         Accumulators::Twelve => piece!(source, "sums/twelve.wgsl"),
         Accumulators::ThirtySix => piece!(source, "sums/thirty_six.wgsl"),
+        Accumulators::ThirtySixRows => piece!(source, "sums/thirty_six_rows.wgsl"),
     };
-    piece!(source, "scatter.wgsl", "lumped/entries.wgsl")
+    piece!(source, "lumped/entries.wgsl")
 }
 
 /// Weights, values by point and node, derivatives by point, axis and node. Derivatives of a point
@@ -113,45 +132,45 @@ fn tables_text<T: Number>(place: TablesIn) -> String {
     let all = tables::<T>();
     let (weights, rest) = all.split_at(POINTS);
     let (values, derivatives) = rest.split_at(POINTS * NODES);
-    let mut text = String::new();
-    let at = match place {
-        TablesIn::Constants => {
-            for (name, numbers) in [("WEIGHTS", weights), ("VALUES", values), ("DERIVATIVES", derivatives)] {
-                let suffix = match T::PRECISION {
-                    Precision::F32 => "",
-                    Precision::F64 => "lf",
-                };
-                let numbers: Vec<String> = numbers.iter().map(|number| format!("{number:?}{suffix}")).collect();
-                let count = numbers.len();
-                // Nothing fails that writes to a string.
-                let _ = writeln!(text, "const {name} = array<real, {count}>({});", numbers.join(", "));
-            }
-            [
-                "WEIGHTS[point]".to_owned(),
-                "VALUES[6u * point + j]".to_owned(),
-                "DERIVATIVES[18u * point + 6u * axis + j]".to_owned(),
-            ]
-        }
-        TablesIn::Storage | TablesIn::Uniform => {
-            let _ = if place == TablesIn::Storage {
-                let declared = format!("var<storage, read> tables: array<real, {}>", all.len());
-                writeln!(text, "@group(0) @binding(7) {declared};\nfn table(i: u32) -> real {{ return tables[i]; }}")
-            } else {
-                let declared = format!("var<uniform> tables: array<vec4<real>, {}>", all.len() / 4);
-                let read = "fn table(i: u32) -> real { return tables[i / 4u][i % 4u]; }";
-                writeln!(text, "@group(0) @binding(7) {declared};\n{read}")
-            };
-            [
-                "table(point)".to_owned(),
-                format!("table({}u + 6u * point + j)", POINTS),
-                format!("table({}u + 18u * point + 6u * axis + j)", POINTS + POINTS * NODES),
-            ]
-        }
+    let suffix = if T::PRECISION == Precision::F64 { "lf" } else { "" };
+    let tables = [
+        ("WEIGHTS", weights, 0, "weight(point: u32)", "point"),
+        ("VALUES", values, POINTS, "value(point: u32, j: u32)", "6u * point + j"),
+        (
+            "DERIVATIVES",
+            derivatives,
+            POINTS + POINTS * NODES,
+            "derivative(point: u32, axis: u32, j: u32)",
+            "18u * point + 6u * axis + j",
+        ),
+    ];
+    let mut text = match place {
+        TablesIn::Constants | TablesIn::Private => String::new(),
+        TablesIn::Storage => format!(
+            "@group(0) @binding(7) var<storage, read> tables: array<real, {}>;\n\
+             fn table(i: u32) -> real {{ return tables[i]; }}\n",
+            all.len()
+        ),
+        TablesIn::Uniform => format!(
+            "@group(0) @binding(7) var<uniform> tables: array<vec4<real>, {}>;\n\
+             fn table(i: u32) -> real {{ return tables[i / 4u][i % 4u]; }}\n",
+            all.len() / 4
+        ),
     };
-    let [weight, value, derivative] = at;
-    let _ = writeln!(text, "fn weight(point: u32) -> real {{ return {weight}; }}");
-    let _ = writeln!(text, "fn value(point: u32, j: u32) -> real {{ return {value}; }}");
-    let _ = writeln!(text, "fn derivative(point: u32, axis: u32, j: u32) -> real {{ return {derivative}; }}");
+    for (name, numbers, first, function, index) in tables {
+        let written: Vec<String> = numbers.iter().map(|number| format!("{number:?}{suffix}")).collect();
+        let array = format!("array<real, {}>({})", written.len(), written.join(", "));
+        // Nothing fails that writes to a string.
+        let _ = match place {
+            TablesIn::Constants | TablesIn::Private => {
+                let kind = if place == TablesIn::Private { "var<private>" } else { "const" };
+                writeln!(text, "{kind} {name} = {array};\nfn {function} -> real {{ return {name}[{index}]; }}")
+            }
+            TablesIn::Storage | TablesIn::Uniform => {
+                writeln!(text, "fn {function} -> real {{ return table({first}u + {index}); }}")
+            }
+        };
+    }
     text
 }
 
@@ -177,7 +196,7 @@ mod tests {
             let gradients = |diagonal| solver::<T>(Method::ConjugateGradients, diagonal);
             let [columns, nodes] = [Diagonal::Columns, Diagonal::Nodes].map(gradients);
             [
-                forcing::<T>(),
+                forcing::<T>(None),
                 gather::<T>(),
                 matrix::<T>(),
                 columns,
@@ -191,20 +210,26 @@ mod tests {
             | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
             | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS;
         let f64_atomics = Capabilities::FLOAT64 | atomics;
-        for tables in [TablesIn::Constants, TablesIn::Storage, TablesIn::Uniform] {
+        for tables in TablesIn::ALL {
             for sums in Accumulators::ALL {
                 for accumulate in [Accumulate::Plain, Accumulate::CompareExchange] {
-                    written(&scatter::<f32>(accumulate, tables, sums), &[], Capabilities::empty(), true);
+                    let source = scatter::<f32>(accumulate, tables, sums, Kernels::Joined);
+                    written(&source, &[], Capabilities::empty(), true);
                 }
             }
             // How prisms add does not depend on the sums that they add.
-            let sums = Accumulators::Twelve;
+            let scatter32 = |accumulate| scatter::<f32>(accumulate, tables, Accumulators::Twelve, Kernels::Separate);
+            let scatter64 = |accumulate| scatter::<f64>(accumulate, tables, Accumulators::Twelve, Kernels::Separate);
             let interchanged = [("INTERCHANGED", 1.0)];
             let native = Capabilities::SHADER_FLOAT32_ATOMIC;
-            written(&scatter::<f32>(Accumulate::Native, tables, sums), &interchanged, native, false);
-            written(&scatter::<f64>(Accumulate::Plain, tables, sums), &[], Capabilities::FLOAT64, false);
-            written(&scatter::<f64>(Accumulate::CompareExchange64, tables, sums), &[], f64_atomics, false);
+            written(&scatter32(Accumulate::Native), &interchanged, native, false);
+            written(&scatter64(Accumulate::Plain), &[], Capabilities::FLOAT64, false);
+            written(&scatter64(Accumulate::CompareExchange64), &[], f64_atomics, false);
         }
+        for accumulate in [Accumulate::Plain, Accumulate::CompareExchange] {
+            written(&forcing::<f32>(Some(accumulate)), &[], Capabilities::empty(), true);
+        }
+        written(&forcing::<f64>(Some(Accumulate::CompareExchange64)), &[], f64_atomics, false);
     }
 
     #[test]

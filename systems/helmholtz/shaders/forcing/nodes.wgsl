@@ -2,6 +2,7 @@
 // in:   params, turns (x and y of vertices, whole turns taken off), level_factors
 // out:  out
 // grid: TEAMS blocks of columns a workgroup, in rows
+// Swapped with forcing/prisms.wgsl.
 // Needs: types, real, columns. CPU twin: `CpuEngine::forcing` in src/engine/cpu.rs.
 
 @group(0) @binding(0) var<uniform> params: Params;
