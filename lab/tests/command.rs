@@ -58,14 +58,23 @@ fn the_staircase_is_measured_checked_and_drawn() {
     let Some(adapter) = on_fast_adapters().into_iter().next_back() else { return };
     let (folder, index) = (tempfile::tempdir().expect("a folder"), adapter.index.to_string());
     let picture = folder.path().join("stairs.png").display().to_string();
-    let bench = ["bench", "--staircase", "--adapter", &index, "--sample", "lowlum", "--limit", "1", "--rounds", "1"];
-    let document = printed(&[&bench[..], &["--json", "--plot", &picture]].concat());
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (points, windows) = (path("points.csv"), path("rois.csv"));
+    // Few slices: a simulated RoI has 517, and 28 steps of it take a software adapter long.
+    let track = |phi: f64| [50.5, 88.5, 122.5].map(|rho| (rho, phi, 12.0 + (phi - 0.3) * rho));
+    let rows = (0..12).flat_map(|i| track(0.1 + 0.01 * f64::from(i))).enumerate();
+    let rows: String = rows.map(|(i, (rho, phi, z))| format!("{rho},{phi},{z},{}\n", i % 3)).collect();
+    fs::write(&points, format!("rho,phi,z,layer\n{rows}")).expect("spacepoints");
+    fs::write(&windows, "event_id,roi_id,phi_min,phi_max\n0,0,0.1,0.2\n").expect("windows");
+    let bench = ["bench", "--staircase", "--adapter", &index, "--input", &points, "--rois", &windows, "--rounds", "1"];
+    let document = printed(&[&bench[..], &["--limit", "1", "--json", "--plot", &picture]].concat());
     let report: Value = serde_json::from_str(&document).expect("JSON");
     let sample = &report["samples"][0];
     let missing = sample["not_measured"].as_array().map_or(0, Vec::len);
     let steps = sample["steps"].as_array().expect("steps");
-    assert_eq!(steps.len() + missing, 10, "{document}");
-    for step in steps {
+    let sides = sample["variations"].as_array().expect("variations");
+    assert_eq!((steps.len(), sides.len() + missing), (14, 14), "{document}");
+    for step in steps.iter().chain(sides) {
         assert!(step["with_copies_us_per_roi"].as_f64().is_some_and(|time| time > 0.0), "{step}");
         assert!(step["entries_checked"].as_u64().is_some_and(|entries| entries > 0), "{step}");
     }

@@ -4,8 +4,8 @@
 // in:   params, rois, rows (RoI and slice), points (rho, z; by RoI, layer and slice), cells (where
 //       each begins)
 // out:  histograms (a row: n, then the bits of the f32 sum of z)
-// grid: x, y = rows, y * width + x; where a thread has a row of its own, WORKGROUP_SIZE of them
-// Needs: types, row_*, pairs_*.
+// grid: x, y = rows, y * width + x
+// Needs: types, init_*, row_*, pairs_*, confirm_*.
 // CPU twin: lab/thesis-steps/src/twin.rs
 
 override WORKGROUP_SIZE: u32 = 128;
@@ -16,7 +16,7 @@ override WORKGROUP_SIZE: u32 = 128;
 @group(0) @binding(3) var<storage, read> points: array<vec2<real>>;
 @group(0) @binding(4) var<storage, read> cells: array<u32>;
 
-// The RoI and the slice of this thread.
+// The RoI and the slice of this workgroup.
 var<private> roi: Roi;
 var<private> slice: u32;
 
@@ -35,13 +35,19 @@ fn outer(layer: u32) -> vec2<u32> {
     return vec2(cell(layer, max(slice, 1u) - 1u), cell(layer, min(slice + 2u, roi.slices)));
 }
 
+// z where the line through two points, each (rho, z), meets the beam.
+fn extrapolate(a: vec2<real>, b: vec2<real>) -> real {
+    return (b.y * a.x - a.y * b.x) / (a.x - b.x);
+}
+
 // Histograms the pair of two spacepoints.
-fn add_pair(a: vec2<real>, b: vec2<real>) {
-    if a.x == b.x {
+fn add_pair(a: u32, b: u32) {
+    // A quotient by zero need not be infinite in WGSL.
+    if points[a].x == points[b].x {
         return;
     }
-    let z12 = (b.y * a.x - a.y * b.x) / (a.x - b.x);
-    if z12 > roi.z_min && z12 < roi.z_max {
+    let z12 = extrapolate(points[a], points[b]);
+    if z12 > roi.z_min && z12 < roi.z_max && is_confirmed(a, b, z12) {
         accumulate(min(u32(round(z12 * roi.bins_per_mm - roi.offset)), roi.bins - 1u), f32(z12));
     }
 }
@@ -50,13 +56,12 @@ fn add_pair(a: vec2<real>, b: vec2<real>) {
 fn find_z(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
+    @builtin(local_invocation_index) thread: u32,
 ) {
-    let row = row_of(group.y * groups.x + group.x, local);
+    let row = group.y * groups.x + group.x;
     if row >= params.rows {
         return;
     }
-    let thread = local % threads();
     roi = rois[rows[row].x];
     slice = rows[row].y;
     begin_row(row, thread);

@@ -1,11 +1,11 @@
-// Pairs of a slice, all numbered together: a thread takes every threads()-th number, across layers.
-// Its numbers only grow, so additions and subtractions recover each pair, and no division. Swapped
-// with pairs_by_inner.wgsl and pairs_by_layer.wgsl.
-// Needs: flat_list, row_*; of the kernel params, points, inner, add_pair.
+// Pairs of a slice, all numbered together: a thread takes every WORKGROUP_SIZE-th number, across
+// layers. Its numbers only grow, so subtractions recover each pair, and no division. Swapped with
+// the other files pairs_*.wgsl.
+// Needs: flat_list; of the kernel WORKGROUP_SIZE, params, inner, add_pair.
 
 fn add_pairs(thread: u32) {
     make_list(thread);
-    // Pairs from the layer's first pair, or from the spacepoint's, to the thread's next one.
+    // Pairs from the spacepoint's first pair to the thread's next one.
     var pair = thread;
     for (var layer_a = 0u; layer_a + 1u < params.layers; layer_a++) {
         let range_a = inner(layer_a);
@@ -15,8 +15,8 @@ fn add_pairs(thread: u32) {
             break;
         }
         for (var a = range_a.x; a < range_a.y; a++) {
-            for (; pair < partners; pair += threads()) {
-                add_pair(points[a], listed(first_b + pair));
+            for (; pair < partners; pair += WORKGROUP_SIZE) {
+                add_pair(a, listed(first_b + pair));
             }
             pair -= partners;
         }

@@ -1,25 +1,18 @@
-// Histograms of a thread's own slice, in storage. Swapped with row_storage.wgsl and
+// Histograms of a slice that one thread fills, in storage. Swapped with row_storage.wgsl and
 // row_workgroup.wgsl.
-// Needs: of the kernel params, WORKGROUP_SIZE.
+// Needs: init_*; of the kernel params.
 
 @group(0) @binding(5) var<storage, read_write> histograms: array<u32>;
 
 var<private> row_first: u32;
 
-// A thread has a row of its own.
-fn threads() -> u32 {
-    return 1u;
-}
-
-fn row_of(group: u32, local: u32) -> u32 {
-    return group * WORKGROUP_SIZE + local;
-}
-
 fn begin_row(row: u32, thread: u32) {
     row_first = row * 2u * params.row_words;
-    for (var word = 0u; word < 2u * params.row_words; word++) {
+    let words = init_words(thread, 2u * params.row_words);
+    for (var word = words.x; word < words.y; word += words.z) {
         histograms[row_first + word] = 0u;
     }
+    storageBarrier();
 }
 
 fn accumulate(bin: u32, z: f32) {

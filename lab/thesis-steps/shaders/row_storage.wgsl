@@ -1,23 +1,15 @@
 // Histograms that the threads of a slice share, in storage; f32 sums by compare and retry. Swapped
 // with row_own.wgsl and row_workgroup.wgsl.
-// Needs: of the kernel params, WORKGROUP_SIZE.
+// Needs: init_*; of the kernel params.
 
 @group(0) @binding(5) var<storage, read_write> histograms: array<atomic<u32>>;
 
 var<private> row_first: u32;
 
-// A workgroup shares a row.
-fn threads() -> u32 {
-    return WORKGROUP_SIZE;
-}
-
-fn row_of(group: u32, local: u32) -> u32 {
-    return group;
-}
-
 fn begin_row(row: u32, thread: u32) {
     row_first = row * 2u * params.row_words;
-    for (var word = thread; word < 2u * params.row_words; word += WORKGROUP_SIZE) {
+    let words = init_words(thread, 2u * params.row_words);
+    for (var word = words.x; word < words.y; word += words.z) {
         atomicStore(&histograms[row_first + word], 0u);
     }
     storageBarrier();

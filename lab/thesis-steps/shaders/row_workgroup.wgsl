@@ -1,6 +1,6 @@
 // Histograms that the threads of a slice share, in workgroup memory; f32 sums by compare and retry.
 // Swapped with row_own.wgsl and row_storage.wgsl.
-// Needs: of the kernel params, WORKGROUP_SIZE.
+// Needs: init_*; of the kernel params, WORKGROUP_SIZE.
 
 // Most bins of an RoI.
 override BINS: u32 = 1001;
@@ -11,17 +11,9 @@ var<workgroup> wg_n: array<atomic<u32>, BINS>;
 // Bits of f32.
 var<workgroup> wg_z: array<atomic<u32>, BINS>;
 
-// A workgroup shares a row.
-fn threads() -> u32 {
-    return WORKGROUP_SIZE;
-}
-
-fn row_of(group: u32, local: u32) -> u32 {
-    return group;
-}
-
 fn begin_row(row: u32, thread: u32) {
-    for (var bin = thread; bin < BINS; bin += WORKGROUP_SIZE) {
+    let bins = init_words(thread, BINS);
+    for (var bin = bins.x; bin < bins.y; bin += bins.z) {
         atomicStore(&wg_n[bin], 0u);
         atomicStore(&wg_z[bin], 0u);
     }

@@ -5,9 +5,10 @@ use std::f64::consts::{PI, TAU};
 
 use zfinder::config::DefaultWindow;
 use zfinder::internals::{ReferenceEngine, normalised};
-use zfinder::{Config, Detector, PhiWindow, Preset, Roi, RoiBatch, Spacepoint};
+use zfinder::{Detector, PhiWindow, Roi, RoiBatch, RoiDescriptor, Spacepoint};
 
 use crate::error::Result;
+use crate::step::Search;
 
 /// One RoI of a [`SlicedBatch`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +38,9 @@ pub struct SlicedBatch {
     pub layers: u32,
     /// rho and z \[mm\], by RoI, layer and slice.
     pub points: Vec<[f64; 2]>,
+    /// phi of each point \[rad\], from the lower edge of the window on, and its
+    /// layer * slices + slice.
+    pub azimuths: Vec<[f64; 2]>,
     /// Where each cell of a layer and a slice begins among the points, and the end after the last
     /// cell of an RoI.
     pub cells: Vec<u32>,
@@ -47,28 +51,29 @@ pub struct SlicedBatch {
 }
 
 impl SlicedBatch {
-    /// Returns the configuration of all steps: the preset *thesis*, without a wrap of the full
-    /// circle.
-    #[must_use]
-    pub fn config() -> Config {
-        Config::preset(Preset::Thesis).with(|c| c.wrap_full_scan = false)
-    }
-
     /// Sorts the spacepoints of RoIs into slices. An RoI with an invalid spacepoint gets no slice,
     /// as one without spacepoints.
     ///
     /// # Errors
     /// An RoI whose range of z makes no histogram.
     pub fn new(batch: &RoiBatch, detector: &Detector) -> Result<Self> {
-        let config = Self::config();
+        let config = Search::Pairs.config();
         let engine = ReferenceEngine::new(&config, detector)?;
         let layers = detector.layers().len() as u32;
-        let mut sliced = Self { layers, points: Vec::new(), cells: Vec::new(), rois: Vec::new(), rows: Vec::new() };
+        let mut sliced = Self {
+            layers,
+            points: Vec::new(),
+            azimuths: Vec::new(),
+            cells: Vec::new(),
+            rois: Vec::new(),
+            rows: Vec::new(),
+        };
         for roi in batch.iter() {
             let (z_min, z_max) = roi.descriptor.z_range.unwrap_or((config.z_min_mm, config.z_max_mm));
             let bin_mm = config.z_bin_mm + config.z_bin_eta_coeff * roi.descriptor.eta.abs();
             // Without spacepoints, the reference engine only checks the range of z.
-            let empty = Roi { descriptor: *roi.descriptor, spacepoints: Vec::new() };
+            let descriptor = RoiDescriptor { window: Some(PhiWindow::FromSpacepoints), ..*roi.descriptor };
+            let empty = Roi { descriptor, spacepoints: Vec::new() };
             let bins = engine.fill((&empty).into())?.bins() as u32;
             let points: Option<Vec<Spacepoint>> =
                 roi.spacepoints().map(|point| engine.about_beam(point).filter(|point| point.layer < layers)).collect();
@@ -96,27 +101,37 @@ impl SlicedBatch {
         };
         let inverse = 180.0 / (PI * slice_deg);
         let slices = ((width * inverse - 1e-9).ceil() as u32).max(1);
-        let mut placed: Vec<(u32, [f64; 2])> = Vec::new();
-        for point in points {
+        let cell_of = |point: &Spacepoint| {
             let phi = (normalised(point.phi) - low).rem_euclid(TAU);
-            if phi < width {
-                let slice = ((phi * inverse) as u32).min(slices - 1);
-                placed.push((point.layer * slices + slice, [point.rho, point.z]));
-            }
+            let slice = ((phi * inverse) as u32).min(slices - 1);
+            (phi < width).then_some((phi, (point.layer * slices + slice) as usize))
+        };
+        let placed: Vec<Option<(f64, usize)>> = points.iter().map(cell_of).collect();
+        // A counting sort: the numbers of points, then where each cell begins, then where its next
+        // point goes.
+        let mut places = vec![0; (self.layers * slices) as usize + 1];
+        for &(_, cell) in placed.iter().flatten() {
+            places[cell + 1] += 1;
         }
-        if placed.is_empty() {
+        let begin = self.points.len();
+        places[0] = begin;
+        for cell in 1..places.len() {
+            places[cell] += places[cell - 1];
+        }
+        let end = places[places.len() - 1];
+        if end == begin {
             return 0;
         }
-        placed.sort_by_key(|&(cell, _)| cell);
-        let begin = self.points.len();
-        let mut next = 0;
-        for cell in 0..=self.layers * slices {
-            while next < placed.len() && placed[next].0 < cell {
-                next += 1;
+        self.cells.extend(places.iter().map(|&place| place as u32));
+        self.points.resize(end, [0.0; 2]);
+        self.azimuths.resize(end, [0.0; 2]);
+        for (point, placed) in points.iter().zip(placed) {
+            if let Some((phi, cell)) = placed {
+                self.points[places[cell]] = [point.rho, point.z];
+                self.azimuths[places[cell]] = [phi, cell as f64];
+                places[cell] += 1;
             }
-            self.cells.push((begin + next) as u32);
         }
-        self.points.extend(placed.iter().map(|&(_, point)| point));
         slices
     }
 
@@ -145,6 +160,17 @@ impl SlicedBatch {
         let roi = &self.rois[roi as usize];
         (0..self.layers).map(|layer| self.cell(roi, layer, around(roi, slice)).len()).sum()
     }
+}
+
+/// Returns the RoIs with the full circle as their window.
+#[must_use]
+pub fn full_circle(batch: &RoiBatch) -> RoiBatch {
+    let mut circles = RoiBatch::new();
+    for roi in batch.iter() {
+        let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), ..*roi.descriptor };
+        circles.push(descriptor, roi.spacepoints());
+    }
+    circles
 }
 
 /// A slice and its neighbours.

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use kernel_host::{AdapterKind, Checks, Gpu, Kernel, KernelDescriptor, Submission, Timer, wgpu};
+use kernel_host::{AdapterKind, Checks, Gpu, Kernel, KernelDescriptor, KernelSource, Submission, Timer, wgpu};
 
 use crate::batch::SlicedBatch;
 use crate::error::Result;
 use crate::sources;
-use crate::step::{Grid, Histogram, Memory, Stages, Step, Threads};
+use crate::step::{Grid, Histogram, Input, Memory, Search, Step, Sums};
 use crate::workspace::{Encoded, Layout, Workspace};
 
 // SAFETY: indices are clamped where they come from arithmetic, and all loops end.
@@ -26,7 +26,8 @@ pub struct StepEngine {
     gpu: Gpu,
     step: Step,
     find_z: Kernel,
-    sum_histos: Kernel,
+    /// None if the CPU sums.
+    sum_histos: Option<Kernel>,
     row_words: u32,
     workspaces: Vec<Workspace>,
 }
@@ -38,7 +39,7 @@ pub struct StepTimes {
     pub find_z: Vec<f64>,
     /// All stages of `sum_histos`, on the device's clock.
     pub sum_histos: Vec<f64>,
-    /// From sorted spacepoints in host memory to sums in host memory, on the host's clock.
+    /// From spacepoints in host memory to sums in host memory, on the host's clock.
     pub with_copies: Vec<f64>,
     /// Bytes that `find_z` has to read and write at least: the spacepoints of each slice and of its
     /// neighbours, and its rows.
@@ -58,31 +59,36 @@ impl StepEngine {
     pub fn new(gpu: &Gpu, step: Step, largest: &SlicedBatch) -> Result<Self> {
         let bins = largest.most_bins();
         let listed = (0..largest.rows.len()).map(|row| largest.read_by(row)).max().unwrap_or(1).max(1);
-        let mut constants = vec![("WORKGROUP_SIZE", f64::from(Step::FIND_Z_THREADS))];
+        let row_words = step.row_words(bins);
+        let threads = ("WORKGROUP_SIZE", f64::from(step.group_threads));
+        let mut constants = vec![threads];
         if step.memory == Memory::Workgroup {
             constants.push(("BINS", f64::from(bins)));
         }
         if step.has_list() {
             constants.push(("LISTED", listed as f64));
         }
-        let grid = if step.grid == Grid::Linear { 0.0 } else { 1.0 };
-        let (find_z, sum_histos) = (sources::find_z(&step), sources::sum_histos(&step));
-        let kernels = Kernel::build_all(
-            gpu,
-            &[
-                KernelDescriptor { source: &find_z, entry_points: &["find_z"], constants: &constants, checks: TRUSTED },
-                KernelDescriptor {
-                    source: &sum_histos,
-                    entry_points: &["sum_histos"],
-                    constants: &[("WORKGROUP_SIZE", f64::from(Step::SUM_THREADS)), ("GRID", grid)],
-                    checks: TRUSTED,
-                },
-            ],
-        )?;
-        let [find_z, sum_histos] = <[Kernel; 2]>::try_from(kernels)
-            .map_err(|_| kernel_host::Error::Validation { message: "two kernels were asked for".into() })?;
+        if step.search == Search::Triplets {
+            let config = step.search.config();
+            constants.extend([
+                ("MOST_DZ", config.triplet_dz_mm),
+                ("MOST_DK", config.triplet_dk),
+                ("MOST_DP", config.triplet_dp),
+            ]);
+        }
+        let build = |source: &KernelSource, entry_point: &str, constants: &[(&str, f64)]| {
+            let entry_points = &[entry_point];
+            Kernel::build(gpu, &KernelDescriptor { source, entry_points, constants, checks: TRUSTED })
+        };
+        let find_z = build(&sources::find_z(&step), "find_z", &constants)?;
+        let mut constants = vec![threads, ("GRID", if step.grid == Grid::Linear { 0.0 } else { 1.0 })];
+        if step.sums == Sums::Workgroup {
+            constants.push(("BINS", f64::from(row_words)));
+        }
+        let sum_histos =
+            sources::sum_histos(&step).map(|source| build(&source, "sum_histos", &constants)).transpose()?;
         let workspaces = (0..step.in_flight.max(1)).map(|_| Workspace::new()).collect();
-        Ok(Self { gpu: gpu.clone(), step, find_z, sum_histos, row_words: step.row_words(bins), workspaces })
+        Ok(Self { gpu: gpu.clone(), step, find_z, sum_histos, row_words, workspaces })
     }
 
     /// Returns the bytes of the largest buffer that a batch needs in any step.
@@ -99,7 +105,7 @@ impl StepEngine {
         let (encoded, layout) = self.prepared(batch);
         self.workspaces[0].upload(&self.gpu, &encoded, &layout)?;
         let submission = self.submit(0, &layout)?;
-        let words = self.read(0, &layout, &submission)?;
+        let words = self.read(0, batch, &layout, &submission)?;
         Ok(batch.rois.iter().enumerate().map(|(i, roi)| histogram(&words, i, &layout, roi.bins)).collect())
     }
 
@@ -123,14 +129,16 @@ impl StepEngine {
         Ok(batch.rows.iter().enumerate().map(|(i, &row)| histogram(&words, i, &layout, bins(row))).collect())
     }
 
-    /// Measures a batch, which is sent `batches` times in each round.
+    /// Measures a batch, which is sent `batches` times in each round. `sort` makes the batch; with
+    /// [`Input::Unsorted`] it is called for each one that is sent.
     ///
     /// # Errors
-    /// As [`StepEngine::find`].
-    pub fn time(&mut self, batch: &SlicedBatch, rounds: usize, batches: usize) -> Result<StepTimes> {
+    /// As [`StepEngine::find`], and those of `sort`.
+    pub fn time(&mut self, sort: &dyn Fn() -> Result<SlicedBatch>, rounds: usize, batches: usize) -> Result<StepTimes> {
+        let batch = &sort()?;
         let (encoded, layout) = self.prepared(batch);
         let sums = layout.words(layout.rows) + layout.words(layout.rois);
-        let partial = if self.step.stages == Stages::Two { 2 * layout.words(layout.rois * layout.groups) } else { 0 };
+        let partial: usize = (0..layout.groups.len()).map(|stage| 2 * layout.partial_words(stage)).sum();
         let read: usize = (0..batch.rows.len()).map(|row| batch.read_by(row)).sum();
         let point = 4 * encoded.points.len().checked_div(batch.points.len()).unwrap_or(0);
         let mut times = StepTimes {
@@ -140,12 +148,11 @@ impl StepEngine {
             ..StepTimes::default()
         };
         let start = Instant::now();
-        let is_hardware = self.gpu.summary().kind != AdapterKind::Software;
-        while times.with_copies.is_empty() || (is_hardware && start.elapsed() < WARM_UP) {
-            times.with_copies = vec![self.round(&encoded, &layout, 1)?];
+        while self.gpu.summary().kind != AdapterKind::Software && start.elapsed() < WARM_UP {
+            self.round(sort, batch, 1)?;
         }
-        times.with_copies.clear();
-        if let Some(mut timer) = Timer::new(&self.gpu, 3) {
+        self.workspaces[0].upload(&self.gpu, &encoded, &layout)?;
+        if let Some(mut timer) = Timer::new(&self.gpu, 1 + Step::MOST_STAGES) {
             for _ in 0..rounds {
                 let mut encoder = self.gpu.encoder("timed");
                 self.encode(0, &layout, &mut encoder, Some(&mut timer))?;
@@ -161,46 +168,60 @@ impl StepEngine {
             }
         }
         for _ in 0..rounds {
-            times.with_copies.push(self.round(&encoded, &layout, batches.max(1))?);
+            times.with_copies.push(self.round(sort, batch, batches.max(1))?);
         }
         Ok(times)
     }
 
     /// Sends a batch this many times, with the step's number in flight; returns the seconds of one.
-    fn round(&mut self, encoded: &Encoded, layout: &Layout, batches: usize) -> Result<f64> {
+    fn round(&mut self, sort: &dyn Fn() -> Result<SlicedBatch>, batch: &SlicedBatch, batches: usize) -> Result<f64> {
+        let (encoded, layout) = self.prepared(batch);
         let mut pending: Vec<Option<Submission>> = self.workspaces.iter().map(|_| None).collect();
         let start = Instant::now();
         for i in 0..batches {
             let place = i % pending.len();
             if let Some(submission) = pending[place].take() {
-                self.read(place, layout, &submission)?;
+                self.read(place, batch, &layout, &submission)?;
             }
-            self.workspaces[place].upload(&self.gpu, encoded, layout)?;
-            pending[place] = Some(self.submit(place, layout)?);
+            match self.step.input {
+                Input::Sorted => self.workspaces[place].upload(&self.gpu, &encoded, &layout)?,
+                Input::Unsorted => {
+                    let sorted = Encoded::new(&sort()?, &self.step);
+                    self.workspaces[place].upload(&self.gpu, &sorted, &layout)?;
+                }
+            }
+            pending[place] = Some(self.submit(place, &layout)?);
         }
         for i in 0..pending.len() {
             let place = (batches + i) % pending.len();
             if let Some(submission) = pending[place].take() {
-                self.read(place, layout, &submission)?;
+                self.read(place, batch, &layout, &submission)?;
             }
         }
         Ok(start.elapsed().as_secs_f64() / batches as f64)
     }
 
     fn prepared(&self, batch: &SlicedBatch) -> (Encoded, Layout) {
-        (Encoded::new(batch, self.step.precision), Layout::new(batch, &self.step, self.row_words))
+        (Encoded::new(batch, &self.step), Layout::new(batch, &self.step, self.row_words))
     }
 
     fn submit(&mut self, place: usize, layout: &Layout) -> Result<Submission> {
         let mut encoder = self.gpu.encoder(self.step.name);
         self.encode(place, layout, &mut encoder, None)?;
-        let Workspace { sums, readback, .. } = &self.workspaces[place];
-        readback.copy_from(&mut encoder, sums, layout.words(layout.rois))?;
+        let Workspace { histograms, sums, readback, .. } = &self.workspaces[place];
+        let read = if self.step.sums == Sums::Cpu { histograms } else { sums };
+        readback.copy_from(&mut encoder, read, layout.words(layout.rows_read))?;
         Ok(self.gpu.submit(encoder)?)
     }
 
-    fn read(&self, place: usize, layout: &Layout, submission: &Submission) -> Result<Vec<u32>> {
-        Ok(self.workspaces[place].readback.read(&self.gpu, submission, layout.words(layout.rois))?)
+    /// Returns the sums of each RoI.
+    fn read(&self, place: usize, batch: &SlicedBatch, layout: &Layout, submission: &Submission) -> Result<Vec<u32>> {
+        self.gpu.wait(submission)?;
+        let then = |words: &[u32]| match self.step.sums {
+            Sums::Cpu => summed(words, batch, layout),
+            _ => words.to_vec(),
+        };
+        Ok(self.workspaces[place].readback.look(&self.gpu, layout.words(layout.rows_read), then)?)
     }
 
     fn encode(
@@ -211,41 +232,49 @@ impl StepEngine {
         mut timer: Option<&mut Timer>,
     ) -> Result<()> {
         let gpu = &self.gpu;
-        let Workspace { params, points, cells, rois, rows, histograms, partial, sums, groups, .. } =
-            &mut self.workspaces[place];
-        let [slot, first_slot, second_slot] = groups;
-        let is_single = self.step.stages == Stages::One;
-        let group = self.find_z.bind_group_in(
-            gpu,
-            slot,
-            &[
-                ("params", params[0].binding()?),
-                ("rois", rois.binding()?),
-                ("rows", rows.binding()?),
-                ("points", points.binding()?),
-                ("cells", cells.binding()?),
-                ("histograms", histograms.binding()?),
-            ],
-        )?;
-        let workgroups = match self.step.threads {
-            Threads::Slice => layout.rows.div_ceil(Step::FIND_Z_THREADS),
-            _ => layout.rows,
-        };
+        let Workspace {
+            params,
+            points,
+            azimuths,
+            cells,
+            rois,
+            rows,
+            histograms,
+            partial,
+            sums,
+            group,
+            stage_groups,
+            ..
+        } = &mut self.workspaces[place];
+        let mut bindings = vec![
+            ("params", params[0].binding()?),
+            ("rois", rois.binding()?),
+            ("rows", rows.binding()?),
+            ("points", points.binding()?),
+            ("cells", cells.binding()?),
+            ("histograms", histograms.binding()?),
+        ];
+        if self.step.search == Search::Triplets {
+            bindings.push(("azimuths", azimuths.binding()?));
+        }
+        let group = self.find_z.bind_group_in(gpu, group, &bindings)?;
         {
             let mut pass = pass(encoder, "find_z", timer.as_deref_mut());
-            let grid = [workgroups.clamp(1, MOST_GROUPS), workgroups.div_ceil(MOST_GROUPS).max(1), 1];
+            let grid = [layout.rows.clamp(1, MOST_GROUPS), layout.rows.div_ceil(MOST_GROUPS).max(1), 1];
             self.find_z.dispatch(&mut pass, "find_z", group, grid)?;
         }
-        let stages = [
-            (&params[0], &*histograms, if is_single { &*sums } else { &*partial }, layout.groups, first_slot),
-            (&params[1], &*partial, &*sums, 1, second_slot),
-        ];
-        for (params, from, to, groups, slot) in stages.into_iter().take(if is_single { 1 } else { 2 }) {
-            let group = self.sum_histos.bind_group_in(
+        let Some(sum_histos) = &self.sum_histos else { return Ok(()) };
+        if self.step.sums_words() {
+            encoder.clear_buffer(sums.raw()?, 0, None);
+        }
+        for (stage, &groups) in layout.groups.iter().enumerate() {
+            let from = if stage == 0 { &*histograms } else { &partial[(stage - 1) % 2] };
+            let to = if stage + 1 == layout.groups.len() { &*sums } else { &partial[stage % 2] };
+            let group = sum_histos.bind_group_in(
                 gpu,
-                slot,
+                &mut stage_groups[stage],
                 &[
-                    ("params", params.binding()?),
+                    ("params", params[stage].binding()?),
                     ("rois", rois.binding()?),
                     ("histograms", from.binding()?),
                     ("summed", to.binding()?),
@@ -256,10 +285,28 @@ impl StepEngine {
                 Grid::Linear => [layout.rois.saturating_mul(groups * layout.blocks), 1, 1],
                 Grid::Blocks => [groups, layout.blocks, layout.rois],
             };
-            self.sum_histos.dispatch(&mut pass, "sum_histos", group, grid)?;
+            sum_histos.dispatch(&mut pass, "sum_histos", group, grid)?;
         }
         Ok(())
     }
+}
+
+/// Sums the histograms of each RoI's slices.
+fn summed(words: &[u32], batch: &SlicedBatch, layout: &Layout) -> Vec<u32> {
+    let row = layout.row_words as usize;
+    let mut sums = vec![0u32; layout.words(layout.rois)];
+    for (roi, sum) in batch.rois.iter().zip(sums.chunks_exact_mut(2 * row)) {
+        let (n, z) = sum.split_at_mut(row);
+        let first = 2 * row * roi.first_row as usize;
+        for slice in words[first..first + 2 * row * roi.slices as usize].chunks_exact(2 * row) {
+            // Words beyond the bins of a padded row hold anything.
+            n.iter_mut().zip(&slice[..row]).for_each(|(sum, &n)| *sum = sum.wrapping_add(n));
+            for (sum, &z) in z.iter_mut().zip(&slice[row..]) {
+                *sum = (f32::from_bits(*sum) + f32::from_bits(z)).to_bits();
+            }
+        }
+    }
+    sums
 }
 
 fn pass<'a>(encoder: &'a mut wgpu::CommandEncoder, label: &str, timer: Option<&mut Timer>) -> wgpu::ComputePass<'a> {

@@ -2,7 +2,7 @@ use kernel_host::{Error as GpuError, Gpu, GpuOptions};
 use zfinder::internals::ReferenceEngine;
 use zfinder::{Detector, RoiBatch, RoiDescriptor, Spacepoint};
 use zfinder::Precision;
-use zfinder_thesis_steps::{SlicedBatch, StepEngine, compare, staircase, twin};
+use zfinder_thesis_steps::{Search, SlicedBatch, StepEngine, compare, staircase, twin};
 
 fn example() -> Result<(), Box<dyn std::error::Error>> {
     let detector = Detector::atlas2010();
@@ -12,9 +12,9 @@ fn example() -> Result<(), Box<dyn std::error::Error>> {
     batch.push(RoiDescriptor::default(), points);
 
     let sliced = SlicedBatch::new(&batch, &detector)?;
-    let reference = ReferenceEngine::new(&SlicedBatch::config(), &detector)?;
+    let reference = ReferenceEngine::new(&Search::Pairs.config(), &detector)?;
     let expected = reference.fill(batch.roi(0))?;
-    let on_cpu = twin::sum_histos(&sliced, 0);
+    let on_cpu = twin::sum_histos(&sliced, 0, Search::Pairs);
     assert_eq!(compare(&on_cpu, &expected, Precision::F32)?.entries, 3);
 
     let gpu = match Gpu::new(&GpuOptions::default()) {

@@ -1,10 +1,11 @@
 //! The steps that lead to the GPU design of C. Jones, *Porting the z-finder algorithm to GPU* (MSc
 //! thesis, Edinburgh 2010).
 //!
-//! Each [`Step`] changes one choice of the step before it. A [`StepEngine`] runs one step on one
-//! adapter: `find_z` fills two histograms for each phi slice, `sum_histos` adds the histograms of
-//! an RoI. Spacepoints are grouped by layer and slice on the host ([`SlicedBatch`]), as in the
-//! thesis. [`compare`] compares the sums with the reference engine.
+//! Each [`Step`] of the [`staircase`] changes one choice of the step before it, and each of the
+//! [`variations`] one choice of the last step. A [`StepEngine`] runs one step on one adapter:
+//! `find_z` fills two histograms for each phi slice, `sum_histos` adds the histograms of an RoI.
+//! Spacepoints are grouped by layer and slice on the host ([`SlicedBatch`]), as in the thesis.
+//! [`compare`] compares the sums with the reference engine.
 //!
 //! This crate is for measurements. Searches use the library `zfinder`, whose kernels share nothing
 //! with these.
@@ -34,9 +35,11 @@ mod step;
 pub mod twin;
 mod workspace;
 
-pub use batch::{SlicedBatch, SlicedRoi};
+pub use batch::{SlicedBatch, SlicedRoi, full_circle};
 pub use compare::{Difference, compare};
 pub use engine::{StepEngine, StepTimes};
 pub use error::{Error, Result};
 pub use sources::sources;
-pub use step::{Grid, Histogram, Memory, Rows, Stages, Step, Threads, staircase};
+pub use step::{
+    Grid, Histogram, Index, Init, Input, Memory, Rows, Search, Step, Sums, Threads, Window, staircase, variations,
+};

@@ -22,11 +22,12 @@ fn bars(stairs: &SampleStairs) -> Vec<StepBars> {
     let mut all: Vec<StepBars> = stairs
         .steps
         .iter()
+        .chain(&stairs.variations)
         .map(|step| StepBars {
             name: step.step.to_owned(),
             times: [step.find_z_us_per_roi, step.sum_histos_us_per_roi, Some(step.with_copies_us_per_roi)],
             thesis: match (stairs.name.as_str(), step.step) {
-                ("highlum", "padded-rows") => Some((serial / 12.0, serial / 9.0)),
+                ("highlum", "two-stage-sums") => Some((serial / 12.0, serial / 9.0)),
                 ("highlum", "two-in-flight") => Some((serial / 35.0, serial / 15.0)),
                 _ => None,
             },
@@ -50,8 +51,7 @@ pub(super) fn figure(samples: &[SampleStairs]) -> Figure {
     if all.iter().flatten().any(|bar| bar.thesis.is_some()) {
         legend.push(Entry::new(Key::Area(Colour::GREY), THESIS));
     }
-    let title =
-        |stairs: &SampleStairs| format!("{} on {}, batches of {} RoIs", stairs.name, stairs.adapter, stairs.rois);
+    let title = |stairs: &SampleStairs| format!("{} on {}, {}", stairs.name, stairs.adapter, stairs.condition());
     let titles: Vec<String> = samples.iter().map(title).collect();
     let panel = |(number, bars): (usize, &Vec<StepBars>)| {
         let mut panel = panel(bars);

@@ -1,7 +1,7 @@
 // Pairs of a slice, inner layer by inner layer: the pairs of a layer are numbered, a thread takes
-// every threads()-th number, and an integer division recovers the pair. Swapped with
-// pairs_by_inner.wgsl and pairs_numbered.wgsl.
-// Needs: flat_list, row_*; of the kernel params, points, inner, add_pair.
+// every WORKGROUP_SIZE-th number, and an integer division recovers the pair. Swapped with the other
+// files pairs_*.wgsl.
+// Needs: flat_list; of the kernel WORKGROUP_SIZE, params, inner, add_pair.
 
 fn add_pairs(thread: u32) {
     make_list(thread);
@@ -10,8 +10,8 @@ fn add_pairs(thread: u32) {
         let first_b = wg_first[layer_a + 1u];
         let partners = wg_first[params.layers] - first_b;
         let pairs = (range_a.y - range_a.x) * partners;
-        for (var pair = thread; pair < pairs; pair += threads()) {
-            add_pair(points[range_a.x + pair / partners], listed(first_b + pair % partners));
+        for (var pair = thread; pair < pairs; pair += WORKGROUP_SIZE) {
+            add_pair(range_a.x + pair / partners, listed(first_b + pair % partners));
         }
     }
 }
