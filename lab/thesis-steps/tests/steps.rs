@@ -158,6 +158,12 @@ impl Expected {
         let sums = engine.find(&self.sliced).unwrap_or_else(|error| panic!("{place}: {error}"));
         assert_eq!(sums.len(), self.rois.len());
         for (i, (sum, filled)) in sums.iter().zip(&self.filled).enumerate() {
+            let mut of_rows = Histogram { n: vec![0; sum.n.len()], z: vec![0.0; sum.n.len()] };
+            for (row, _) in found.iter().zip(&self.sliced.rows).filter(|(_, row)| row[0] as usize == i) {
+                of_rows.n.iter_mut().zip(&row.n).for_each(|(sum, n)| *sum += n);
+                of_rows.z.iter_mut().zip(&row.z).for_each(|(sum, z)| *sum += z);
+            }
+            assert_eq!(differences(sum, &of_rows), 0, "{place}, RoI {i}: sums of the rows");
             compare(sum, filled, step.precision).unwrap_or_else(|error| panic!("{place}, RoI {i}: {error}"));
         }
     }

@@ -28,7 +28,7 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// RoIs of a batch on hardware, and on a software adapter: of lowlum and of busier samples.
 const HARDWARE_ROIS: usize = 128;
-const SOFTWARE_ROIS: [usize; 2] = [8, 2];
+const SOFTWARE_ROIS: [usize; 2] = [2, 1];
 
 /// Batches of a round on hardware and on a software adapter. Batches of few RoIs are sent more
 /// often on hardware, because a lone one takes tens of microseconds.
