@@ -269,8 +269,8 @@ mod tests {
     #[tokio::test]
     async fn connections_that_the_system_has_accepted_are_served_when_the_server_drains() {
         let (phase, phases) = Phases::new();
-        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = socket.local_addr().unwrap();
+        let socket = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = socket.local_addr().expect("an address");
         let idle = Duration::from_secs(10);
         let sending = Arc::new(SendLimits::new(1 << 20, idle));
         let mut listener = Listener {
@@ -285,14 +285,14 @@ mod tests {
             phases,
         };
         // The runtime does not learn of these: this test does not wait between here and `accept`.
-        let clients: [_; 3] = std::array::from_fn(|_| std::net::TcpStream::connect(address).unwrap());
+        let clients: [_; 3] = std::array::from_fn(|_| std::net::TcpStream::connect(address).expect("accepted"));
         phase.send_replace(Phase::Draining);
         let mut last = 3;
         for client in &clients {
             let (_, peer, _) = listener.accept(&mut last).await.expect("a connection");
-            assert_eq!(peer, client.local_addr().unwrap());
+            assert_eq!(peer, client.local_addr().expect("an address"));
         }
-        let _one_too_many = std::net::TcpStream::connect(address).unwrap();
+        let _one_too_many = std::net::TcpStream::connect(address).expect("accepted");
         assert!(listener.accept(&mut last).await.is_none());
         assert!(listener.accept(&mut 1).await.is_some());
         assert!(listener.accept(&mut 1).await.is_none(), "no connection waits");
