@@ -2,7 +2,7 @@
 // the outer spacepoint or in a neighbouring one. z, curvature k and azimuth p at the beam line must
 // be close to those of the pair. Swapped with confirm_pairs.wgsl.
 // k = 2 (phi_b - phi_a) / (rho_a - rho_b), p = (phi_b rho_a - phi_a rho_b) / (rho_a - rho_b)
-// Needs: types; of the kernel params, points, roi, cell, extrapolate.
+// Needs: of the kernel params, points, roi, cell, extrapolate.
 
 // Largest differences: z [mm], curvature [rad/mm] and azimuth [rad].
 override MOST_DZ: f32;

@@ -5,7 +5,7 @@
 //       each begins)
 // out:  histograms (a row: n, then the bits of the f32 sum of z)
 // grid: x, y = rows, y * width + x
-// Needs: types, init_*, row_*, pairs_*, confirm_*.
+// Needs: types, row_*, pairs_*, confirm_*.
 // CPU twin: lab/thesis-steps/src/twin.rs
 
 override WORKGROUP_SIZE: u32 = 128;

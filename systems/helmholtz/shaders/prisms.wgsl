@@ -1,5 +1,5 @@
 // Prisms, and the threads that take them.
-// Needs: types; of the kernel params, triangles, order.
+// Needs: of the kernel params, triangles, order.
 
 struct Place {
     is_one: bool,

@@ -5,7 +5,7 @@
 //       triangles), field, and tables if they are stored
 // out:  out
 // grid: a thread a prism, in rows; of `zero`, a thread a number of `out`
-// Needs: types, real, tables, prisms, accumulate, lumped.
+// Needs: types, real, prisms, accumulate, lumped.
 // CPU twin: src/engine/reference.rs.
 
 override WORKGROUP_SIZE: u32 = 128;

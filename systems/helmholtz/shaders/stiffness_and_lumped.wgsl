@@ -1,6 +1,6 @@
 // Stiffness and lumped volumes in one kernel: a thread reads its prism once. The volumes follow the
 // products with the stiffness matrix in `out`, which is twice as long.
-// Needs: scatter.wgsl and what it needs.
+// Needs: lumped; of the kernel WORKGROUP_SIZE, own_prism, params, slopes.
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn stiffness_and_lumped(

@@ -134,9 +134,10 @@ fn quoted_command_lines_are_understood() {
             let mut words = line.split_whitespace().skip(1);
             let Some(subcommand) = words.next().filter(|word| !word.starts_with('-')) else { continue };
             let mut subcommand = subcommand.to_owned();
-            // The only subcommand with subcommands.
-            if subcommand == "plot" {
-                subcommand = format!("plot {}", words.next().unwrap_or_else(|| panic!("{place}: plot what?")));
+            // Subcommands with subcommands.
+            if ["plot", "detector"].contains(&subcommand.as_str()) {
+                let part = words.next().unwrap_or_else(|| panic!("{place}: {subcommand} what?"));
+                subcommand = format!("{subcommand} {part}");
             }
             let options = known.entry(subcommand).or_insert_with_key(|name| options(name));
             let options = options.as_ref().unwrap_or_else(|| panic!("{place}: there is no such subcommand"));

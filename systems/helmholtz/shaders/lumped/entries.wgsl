@@ -1,7 +1,7 @@
 // Row sums of a prism's matrix of M + S, entry by entry, as PyOP2 generated it: A_jk += w (phi_j
 // phi_k + grad phi_j . grad phi_k). The loops are those of the report's Listing 1, (ip, k, j), or
 // (ip, j, k) if INTERCHANGED. Swapped with lumped/factored.wgsl.
-// Needs: sums, tables, real; of the kernel NODES, POINTS, Prism, gradient.
+// Needs: sums, real; of the kernel NODES, POINTS, Prism, gradient.
 
 override INTERCHANGED: u32 = 0;
 

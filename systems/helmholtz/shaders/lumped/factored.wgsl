@@ -1,6 +1,6 @@
 // Row sums of a prism's matrix of M + S. Columns are summed first, so gradients cancel exactly,
 // before they are multiplied. Swapped with lumped/entries.wgsl.
-// Needs: tables, accumulate, real; of the kernel NODES, POINTS, gradient, node_of.
+// Needs: accumulate, real; of the kernel NODES, POINTS, Prism, gradient, node_of.
 
 fn volumes(prism: Prism) {
     var sums = array<real, NODES>();
