@@ -10,7 +10,7 @@ use helmholtz::{
     Action, AdapterChoice, Arithmetic, Boundary, Condition, CpuEngine, Engine, Error, Extrusion, Mesh, NodeMatrix,
     Operator, Problem, SolveOptions, Solver, System, Triangles, Values, forcing,
 };
-use kernel_host::testing::{on_adapters, on_fast_adapters, shared_device};
+use kernel_host::testing::{on_fast_adapters, shared_device};
 
 fn expression(text: &str) -> Values {
     Values::Expression(text.parse().expect(text))
@@ -275,10 +275,10 @@ fn indefinite_systems() -> Vec<System> {
     cases.map(assemble).into()
 }
 
-/// The CPU and every adapter, each in mixed precision and in f64 where it has f64.
+/// The CPU and fast adapters, each in mixed precision and in f64 where it has f64.
 fn solvers() -> Vec<Solver> {
     let gpu = |adapter| Engine::Gpu(AdapterChoice::Open(shared_device(&adapter)));
-    let engines = std::iter::once(Engine::Cpu).chain(on_adapters().into_iter().map(gpu));
+    let engines = std::iter::once(Engine::Cpu).chain(on_fast_adapters().into_iter().map(gpu));
     let both = |engine: Engine| [Arithmetic::Mixed, Arithmetic::Auto].map(|arithmetic| (engine.clone(), arithmetic));
     let made = |(engine, arithmetic): (Engine, Arithmetic)| Solver::new(&engine, arithmetic).expect("a solver");
     engines.flat_map(both).map(made).collect()
