@@ -36,7 +36,8 @@ fn book() -> Vec<PathBuf> {
 
 /// Returns every user page.
 fn pages() -> Vec<PathBuf> {
-    let others = ["README.md", "CONTRIBUTING.md", "data/README.md"].map(|name| root().join(name));
+    let others =
+        ["README.md", "CONTRIBUTING.md", "data/README.md", "packaging/README.md"].map(|name| root().join(name));
     others.into_iter().chain(book()).collect()
 }
 
