@@ -19,7 +19,7 @@ from pyzfinder import Finder
 
 
 def digest_of(*arguments):
-    run = zfinder("find", "--format", "json", "--digest", "-q", *arguments)
+    run = zfinder("find", "--format", "jsonl", "--digest", "-q", *arguments)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout.splitlines()[-1])["digest"]
 

@@ -21,7 +21,7 @@ impl Answers {
     pub fn json(&self, roi: usize) -> Result<String, JsError> {
         let result = self.roi(roi)?;
         let mut line = Vec::new();
-        write_json_line(&mut line, result).map_err(exception)?;
+        write_json_line(&mut line, result, None).map_err(exception)?;
         String::from_utf8(line).map_err(exception)
     }
 

@@ -1,5 +1,6 @@
 //! Interrupts (INT, TERM, HUP): a command that is stopped leaves nothing half-written.
 
+use crate::note;
 use std::io;
 use std::path::{Path, PathBuf};
 #[cfg(unix)]
@@ -12,6 +13,9 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Called at the first interrupt, in place of the end of the process.
 static HANDLER: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
+/// Text that an interrupted command prints on standard error.
+static REPORT: Mutex<Option<Box<dyn Fn() -> String + Send>>> = Mutex::new(None);
+
 /// A shell reports 128 and the signal's number for a command that a signal ended.
 const SIGNAL_EXIT_CODE: i32 = 128;
 
@@ -23,6 +27,12 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// work first. The second interrupt ends the process.
 pub fn on_interrupt(handler: impl FnOnce() + Send + 'static) {
     *HANDLER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(handler));
+}
+
+/// Sets the text that the command prints on standard error if an interrupt ends it: the work that
+/// was done, and the files that were not written.
+pub fn report_interrupt(report: impl Fn() -> String + Send + 'static) {
+    *REPORT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(report));
 }
 
 /// Calls the handler, or ends the process if no handler is set.
@@ -39,6 +49,9 @@ fn end(signal: i32) {
     // The lock is held to the end: no other file begins.
     let files = unfinished();
     files.iter().for_each(|path| remove(path));
+    if let Some(report) = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        note(&format!("interrupted: {}", report()));
+    }
     std::process::exit(SIGNAL_EXIT_CODE + signal);
 }
 

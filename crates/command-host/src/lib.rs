@@ -11,7 +11,8 @@
 //!   the files that are read;
 //! - [`MessageOptions`] are `-q` and `-v`, and show progress; [`Completions`] and [`Man`] are
 //!   subcommands for shells and `man`;
-//! - [`on_interrupt`] lets a command finish after an interrupt;
+//! - [`on_interrupt`] lets a command finish after an interrupt, and [`report_interrupt`] says what
+//!   it leaves undone;
 //! - [`start_threads`] starts the threads that compute, or fails with a message;
 //! - with the feature `plot`, `PictureOptions` are the options of every command that draws, and a
 //!   `Picture` is the file of a figure of the crate `hep-figure`;
@@ -133,7 +134,7 @@ pub use failure::{Code, Diagnosis, Excerpt, Failure, exit_codes, main, main_from
 #[cfg(feature = "plot")]
 pub use hep_figure as figure;
 pub use indicatif::ProgressBar;
-pub use interrupt::on_interrupt;
+pub use interrupt::{on_interrupt, report_interrupt};
 pub use messages::MessageOptions;
 pub use output::{Output, OutputFolder, SeekableWrite, ending, file_of, write_file};
 #[cfg(feature = "plot")]

@@ -54,12 +54,13 @@ pub(super) struct DeviceOptions {
     /// Engine that searches
     #[arg(long, value_parser = words::<Engine>(Engine::WORDS), default_value = "auto", help_heading = "Engine")]
     engine: Engine,
-    /// GPU to use, by index, part of its name, or PCI id, as `zfinder adapters` lists them, or all
-    /// (hardware) GPUs; may be repeated; implies --engine gpu
+    /// GPU to use, as `zfinder adapters` lists them; may be repeated
+    ///
+    /// By index, part of its name, or PCI id; all means all hardware GPUs. Implies --engine gpu.
     #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "Engine")]
     adapter: Vec<AdapterChoice>,
     /// Threads of the CPU engine [default: one a core]
-    #[arg(long, value_name = "N", value_parser = threads, help_heading = "Engine")]
+    #[arg(long, value_name = "N", value_parser = threads, hide_short_help = true, help_heading = "Engine")]
     threads: Option<NonZeroUsize>,
 }
 
@@ -69,14 +70,14 @@ pub(super) struct EngineOptions {
     #[command(flatten)]
     device: DeviceOptions,
     /// Kernels on a GPU
-    #[arg(long, value_enum, default_value = "product", help_heading = "Engine")]
+    #[arg(long, value_enum, default_value = "product", hide_short_help = true, help_heading = "Engine")]
     design: DesignName,
     /// Arithmetic of the sums of z on the GPU and the CPU [default: fixed; with --design thesis
     /// compare-exchange]
-    #[arg(long, value_parser = words::<Accumulate>(Accumulate::WORDS), help_heading = "Engine")]
+    #[arg(long, value_parser = words::<Accumulate>(Accumulate::WORDS), hide_short_help = true, help_heading = "Engine")]
     accumulate: Option<Accumulate>,
     /// Number type on the GPU and the CPU
-    #[arg(long, value_parser = words::<Precision>(Precision::WORDS), default_value = "f32", help_heading = "Engine")]
+    #[arg(long, value_parser = words::<Precision>(Precision::WORDS), default_value = "f32", hide_short_help = true, help_heading = "Engine")]
     precision: Precision,
 }
 

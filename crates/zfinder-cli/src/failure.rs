@@ -55,6 +55,7 @@ fn of_file(error: &Error) -> Diagnosis {
             excerpt: if *row > 0 { excerpt(path, *row, column.as_deref()) } else { None },
             ..Code::Data.into()
         },
+        Error::NoEvent { .. } => Code::Usage.into(),
         _ => Code::Data.into(),
     }
 }

@@ -1,11 +1,13 @@
 //! `zfinder find`: finds vertices in files of spacepoints.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use zfinder::config::Tracklets;
-use zfinder::{Results, RoiBatch, RoiId, ZFinder};
+use zfinder::{Results, RoiBatch, RoiId, RoiResult, ZFinder};
 use zfinder_io::{AnswerDigest, Provenance, TruthTable, VertexColumns};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
@@ -22,7 +24,7 @@ use super::shard::{ShardOption, shard};
 use super::table::Score;
 use super::tracklet_file::TrackletFile;
 use command_host::Failure;
-use command_host::note;
+use command_host::{note, report_interrupt};
 
 /// Finds the vertices of every RoI in files of spacepoints
 ///
@@ -37,7 +39,7 @@ use command_host::note;
 /// event_id and roi_id may be absent: the event is then the number after `event` in the file's
 /// name, else 0. Rows of an event must be consecutive, because files are read event by event.
 #[derive(Args)]
-#[command(verbatim_doc_comment, after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
+#[command(verbatim_doc_comment, help_template = HELP, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Find {
     /// Files of spacepoints, pipes, - for standard input, folders (every file of spacepoints
     /// inside), or colliderml:NAME
@@ -52,37 +54,44 @@ pub(super) struct Find {
     /// task of an array 0 to N - 1 of SLURM, PBS or HTCondor, and auto/1-N from an array 1 to N, as
     /// those of LSF and Grid Engine. auto takes N as well from SLURM, HTCondor or Grid Engine, in a
     /// whole array only: no batch system tells a part that is submitted again from an array, so
-    /// submit tasks again with auto/N. The outputs of all shards can be concatenated: in CSV only
-    /// shard 0 has a header
-    #[arg(long, value_name = "I/N|auto/N|auto", value_parser = shard, help_heading = "Input")]
+    /// submit tasks again with auto/N. The outputs of all shards can be concatenated, but
+    /// for JSON documents: in CSV only shard 0 has a header
+    #[arg(long, value_name = "I/N|auto/N|auto", value_parser = shard, hide_short_help = true, help_heading = "Input")]
     shard: Option<ShardOption>,
 
     /// Answer while the input is still being written: a batch ends MS milliseconds after its first
     /// RoI was read, default 10. For standard input, named pipes and process substitutions. An
     /// event is complete when a row of the next one has arrived, or the input ends
-    #[arg(long, value_name = "MS", num_args = 0..=1, default_missing_value = "10", require_equals = true, help_heading = "Input")]
+    #[arg(long, value_name = "MS", num_args = 0..=1, default_missing_value = "10", require_equals = true, hide_short_help = true, help_heading = "Input")]
     follow: Option<u32>,
 
-    /// Output format [default: by the ending of -o, .csv, .json, .jsonl, .parquet or .txt; else
-    /// table]
+    /// Output format [default: by -o, else table]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
-    /// Write to this file, which appears when the run is complete, or at an error with the answers
-    /// before it
+    /// Write to this file, .csv, .json, .jsonl, .parquet or .txt
+    ///
+    /// The file appears when the run is complete, or at an error with the answers before it.
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Write tracklets to this file, .csv or .parquet: a row for each, with the numbers of its
     /// spacepoints and of its vertex. Without --tracklets, those of the whole range of z
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Output")]
     tracklets_file: Option<PathBuf>,
-    /// Draw the z histograms of the first RoIs below the table, default 5: the height of a column
-    /// is the largest sum of three of its bins; found vertices, the true hard scatter and true
-    /// pile-up are marked. Computed by the reference engine
+    /// Write a table of the RoIs whose first vertex is wrong, and why
+    ///
+    /// Needs truth. The reason is in words: the range of z, the pairs that point at the true and at
+    /// the first vertex, pile-up, the rank in the sum of pT^2.
+    #[arg(long, help_heading = "Output")]
+    wrong: bool,
+    /// Draw the z histograms of the first RoIs below the table, default 5
+    ///
+    /// The height of a column is the largest sum of three of its bins. Found vertices, the true
+    /// hard scatter and true pile-up are marked. The reference engine computes the histograms.
     #[arg(long, value_name = "ROIS", num_args = 0..=1, default_missing_value = "5", require_equals = true, help_heading = "Output")]
     show: Option<usize>,
-    /// Finally print the SHA-256 of the answers on standard error, and in JSON as a last line: the
+    /// Finally print the SHA-256 of the answers on standard error, and write it at the end of JSON: the
     /// same for the same answers, in any order, on any engine but the reference engine
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
     digest: bool,
     #[command(flatten)]
     progress: ProgressOptions,
@@ -94,9 +103,21 @@ pub(super) struct Find {
     config: ConfigOptions,
 }
 
-const AFTER_LONG_HELP: &str = "Examples:
-  zfinder find data/zee7_mu2
-  zfinder find --peaks 5 data/tt14_mu46 --show
+/// Examples come first.
+const HELP: &str = "Examples:
+  zfinder find data/zee7_mu2                          a table on the terminal, with truth if there is
+  zfinder find my.csv --detector my.toml -o out.csv   or .json, .jsonl, .parquet
+  zfinder find data/zee7_mu2 --event 3 --show         one event, with its histogram
+
+{about-with-newline}
+{usage-heading} {usage}
+
+{all-args}{after-help}";
+
+const AFTER_LONG_HELP: &str = "More examples:
+  zfinder find --peaks 5 data/tt14_mu46
+  zfinder find --preset default data/zee7_mu2 --wrong
+  zfinder find data/zee7_mu2 --events 3-7,12
   zfinder find --detector generic --rois data/rois/rois.csv data/rois/spacepoints.csv -o vertices.csv
   zfinder find --detector generic --objects electrons.csv events -o vertices.csv
   zfinder find --preset all-vertices data/tt14_mu46 --tracklets-file tracklets.parquet
@@ -143,6 +164,12 @@ impl Find {
         let builder = self.engine.builder(detector.clone())?;
         let selection = self.input.selection([&config], self.config.beam_spot_events().is_some())?;
         let truth = self.input.optional_truth(&self.paths, &inputs.files)?;
+        if self.wrong && truth.is_none() {
+            return Err(Failure::usage(
+                "--wrong compares with true vertices, and there are none",
+                "name their file with --truth; truth_vertices.csv is found if it lies in the one folder of all inputs",
+            ));
+        }
         let provenance_file = output::provenance_file(self.output.as_deref(), format);
         let outputs = [self.output.as_deref(), provenance_file.as_deref(), self.tracklets_file.as_deref()];
         let outputs = outputs.into_iter().flatten();
@@ -162,20 +189,35 @@ impl Find {
         }
         let mut provenance = Provenance::new(&finder);
         provenance.beam_spot = beam.and_then(|beam| serde_json::to_value(beam).ok());
-        let formatted = (format, VertexColumns::of_config(finder.config()));
-        let mut output = AnswerFile::open(self.output.as_deref(), formatted, truth.as_ref(), &provenance)?;
+        // Programs get columns that do not depend on the neighbours of the input.
+        let is_shown = format == Format::Table || self.input.truth_file().is_some();
+        let shown_truth = truth.as_ref().filter(|_| is_shown);
+        let formatted = (format, VertexColumns::of_config(finder.config()).with_truth(shown_truth));
+        let mut output = AnswerFile::open(self.output.as_deref(), formatted, shown_truth, &provenance)?;
         let mut tracklets =
             self.tracklets_file.as_deref().map(|path| TrackletFile::open(path, shard.index() == 0)).transpose()?;
         if shard.index() > 0 {
             output.continue_csv();
         }
-        let bar = self.progress.bar(rois.reader.files());
+        let bar = self.progress.bar(&rois.reader);
         let digest = self.digest.then(AnswerDigest::default);
         let mut summary = Summary { left_to_show: self.show.unwrap_or(0), digest, ..Summary::default() };
+        let searched_rois = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&searched_rois);
+        let unwritten = [self.output.clone(), self.tracklets_file.clone()].into_iter().flatten();
+        let unwritten: Vec<String> = unwritten.map(|path| format!("; {} is not written", path.display())).collect();
+        report_interrupt(move || {
+            let rois = counted(count.load(Ordering::Relaxed), "RoI");
+            format!("{rois} searched{}", unwritten.concat())
+        });
         let answer = |batch: &RoiBatch, results: &Results| {
+            searched_rois.fetch_add(results.len(), Ordering::Relaxed);
             summary.add(&finder, truth.as_ref(), batch, results)?;
             tracklets.iter_mut().try_for_each(|tracklets| tracklets.results(results))?;
-            output.results(results)
+            match truth.as_ref().filter(|_| self.wrong) {
+                None => output.results(results),
+                Some(truth) => output.wrong_rows(&wrong_rows(&finder, truth, batch, results)?),
+            }
         };
         let searched = match self.follow {
             None => search(&finder, &mut rois, &mut skipped, &bar, answer),
@@ -212,7 +254,7 @@ impl Find {
         skipped.finish()
     }
 
-    /// Returns the format of the output. --show needs a table.
+    /// Returns the format of the output. --show and --wrong need a table.
     fn output_format(&self) -> Result<Format, Failure> {
         let format = output::format(self.format, self.output.as_deref())?;
         if self.show.is_some() && format != Format::Table {
@@ -221,8 +263,31 @@ impl Find {
                 "leave --format out or one of the two; `zfinder histogram` writes histograms as data",
             ));
         }
+        if self.wrong && format != Format::Table {
+            return Err(Failure::usage(
+                "--wrong writes a table",
+                "leave --format out; with --truth FILE, CSV, JSON and Parquet have true_z_mm and delta_mm of all RoIs",
+            ));
+        }
         Ok(format)
     }
+}
+
+/// Returns the rows of the RoIs whose first vertex is wrong: the RoI, and the reason.
+fn wrong_rows<'a>(
+    finder: &ZFinder,
+    truth: &TruthTable,
+    batch: &RoiBatch,
+    results: &'a Results,
+) -> Result<Vec<(RoiResult<'a>, String)>, Failure> {
+    let mut rows = Vec::new();
+    for (number, result) in results.iter().enumerate() {
+        let vertices = truth.vertices(result.id());
+        if let Some(reason) = zfinder_study::reason(&finder.inspect(batch.roi(number))?, result, vertices) {
+            rows.push((result, reason));
+        }
+    }
+    Ok(rows)
 }
 
 /// Figures and drawings that follow the answers.

@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 use zfinder::region::Calorimeter;
 use zfinder::{Config, Detector};
 use zfinder_io::{
-    Addressing, Inputs, ObjectTable, OnError, ReadOptions, Regions, RoiTable, SpacepointReader, TruthTable, addressing,
-    is_colliderml, is_stream,
+    Addressing, EventNumbers, Inputs, ObjectTable, OnError, ReadOptions, Regions, RoiTable, SpacepointReader,
+    TruthTable, addressing, is_colliderml, is_stream,
 };
 
 use super::options::read_text;
@@ -32,7 +32,7 @@ pub(super) struct InputOptions {
     ///
     /// The spacepoints in all of their windows fill one histogram, so that two electrons support
     /// one vertex. For spacepoints of whole events, without a roi_id column.
-    #[arg(long, requires = "rois", help_heading = "Input")]
+    #[arg(long, requires = "rois", hide_short_help = true, help_heading = "Input")]
     joint: bool,
     /// Objects of the hard scatter, CSV or Parquet: event_id,eta,phi,et [rad, GeV], optionally kind
     /// (electron, photon, muon, jet)
@@ -41,29 +41,36 @@ pub(super) struct InputOptions {
     /// of the object's position on the calorimeter, seen from the origin. An event without objects,
     /// or whose objects are beyond the tracker, is searched whole. Events with photons alone are
     /// also searched in the half circle opposite to them.
-    #[arg(long, value_name = "FILE", conflicts_with = "rois", help_heading = "Input")]
+    #[arg(long, value_name = "FILE", conflicts_with = "rois", hide_short_help = true, help_heading = "Input")]
     objects: Option<PathBuf>,
     /// Radius of the barrel and |z| of the end-caps on which --objects are measured, in mm
-    #[arg(long, value_name = "RHO,Z", value_parser = calorimeter, requires = "objects", help_heading = "Input")]
+    #[arg(long, value_name = "RHO,Z", value_parser = calorimeter, requires = "objects", hide_short_help = true, help_heading = "Input")]
     calorimeter: Option<Calorimeter>,
-    /// Layers: atlas2010, generic, odd or a TOML file [default: odd for ColliderML, generic for
-    /// ACTS input, atlas2010 for the own format]
+    /// Search these events only, by number, as in 3-7,12
+    #[arg(long, visible_alias = "event", value_name = "N,N-N", help_heading = "Input")]
+    events: Option<EventNumbers>,
+    /// Layers: atlas2010, generic, odd or a TOML file [default: by the format of the input]
+    ///
+    /// The default is odd for ColliderML, generic for ACTS and TrackML, atlas2010 for the own
+    /// format. `zfinder detector check FILE.toml` checks a file and draws it.
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Input")]
     detector: Option<String>,
-    /// True vertices: CSV event,vz_mm,is_hard_scatter or event_id,roi_id,z [mm], or TrackML
-    /// particles [default: truth_vertices.csv, or the particles of TrackML, in the folder of the
-    /// input]
+    /// True vertices, to compare with [default: the file beside the input, if there is one]
+    ///
+    /// CSV event,vz_mm,is_hard_scatter or event_id,roi_id,z [mm], or particles of TrackML. Without
+    /// this option truth_vertices.csv, or the particles of TrackML, in the folder of the input. A
+    /// named truth adds true_z_mm and delta_mm to CSV, JSON and Parquet.
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     truth: Option<PathBuf>,
     /// Most spacepoints of an event: an event with more is an error
-    #[arg(long, value_name = "N", default_value_t = MAX_SPACEPOINTS, help_heading = "Input")]
+    #[arg(long, value_name = "N", default_value_t = MAX_SPACEPOINTS, hide_short_help = true, help_heading = "Input")]
     max_spacepoints: NonZeroUsize,
     /// Tree or RNTuple of ROOT files that is read [default: the only one with spacepoints]
-    #[arg(long, value_name = "NAME", help_heading = "Input")]
+    #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = "Input")]
     tree: Option<String>,
     /// Leave out spacepoints without a position or a layer (NaN, null, empty), as of hits without a
     /// measurement, and count them
-    #[arg(long, help_heading = "Input")]
+    #[arg(long, hide_short_help = true, help_heading = "Input")]
     drop_invalid: bool,
 }
 
@@ -86,7 +93,7 @@ pub(super) struct OnErrorOptions {
     /// With skip, an RoI with a bad row has status `bad_spacepoint`: no RoI is answered from a part
     /// of its spacepoints. An event above --max-spacepoints, and an unreadable file, are left out.
     /// Files of RoIs, truth, configurations and detectors must always be valid.
-    #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Input")]
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", hide_short_help = true, help_heading = "Input")]
     on_error: OnErrorName,
 }
 
@@ -236,7 +243,12 @@ impl InputOptions {
         }
         let objects = self.objects.as_deref().map(ObjectTable::read).transpose()?;
         let calorimeter = self.calorimeter.unwrap_or_default();
-        Ok(EventSelection { rois, objects, calorimeter, joint: self.joint })
+        Ok(EventSelection { rois, objects, calorimeter, joint: self.joint, numbers: self.events.clone() })
+    }
+
+    /// Returns whether an event was selected by its number, or all are.
+    pub(super) fn has_event(&self, event_id: u64) -> bool {
+        self.events.as_ref().is_none_or(|events| events.has(event_id))
     }
 
     /// Returns the named file of truth.
@@ -295,13 +307,14 @@ impl InputOptions {
     }
 }
 
-/// The selection of parts of events.
+/// The selection of events and of parts of them.
 #[derive(Clone)]
 pub(super) struct EventSelection {
     rois: Option<RoiTable>,
     objects: Option<ObjectTable>,
     calorimeter: Calorimeter,
     joint: bool,
+    numbers: Option<EventNumbers>,
 }
 
 impl EventSelection {
@@ -312,13 +325,13 @@ impl EventSelection {
         detector: Detector,
         config: &Config,
     ) -> Result<SpacepointReader, Failure> {
-        let Self { rois, objects, calorimeter, joint } = self;
+        let Self { rois, objects, calorimeter, joint, numbers } = self;
         let (rois, regions) = match (rois, objects) {
             (Some(rois), _) if joint => (None, Some(Regions::of_rois(rois, config))),
             (rois, Some(objects)) => (rois, Some(Regions::of_objects(objects, calorimeter, config)?)),
             (rois, None) => (rois, None),
         };
-        Ok(SpacepointReader::new(files, detector, rois).with_regions(regions))
+        Ok(SpacepointReader::new(files, detector, rois).with_regions(regions).with_events(numbers))
     }
 }
 

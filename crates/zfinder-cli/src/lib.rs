@@ -51,7 +51,7 @@ const EXIT_CODES: &str = "Exit codes:
 #[command(name = "zfinder", version, after_help = EXIT_CODES, propagate_version = true, max_term_width = 110)]
 struct Cli {
     /// Print more about the work on standard error; -vv still more
-    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Output")]
+    #[arg(short, long, global = true, action = ArgAction::Count, hide_short_help = true, help_heading = "Output")]
     verbose: u8,
     #[command(subcommand)]
     command: Command,

@@ -20,12 +20,13 @@ const BEAM_SPOT_EVENTS: NonZeroUsize = NonZeroUsize::new(100).expect("the defaul
 /// Options of one configuration.
 #[derive(Args)]
 pub(super) struct ConfigOptions {
-    /// Preset to start from; --config and the options below change it [default: that of --config,
-    /// else auto]
+    /// Preset to start from [default: that of --config, else auto]
     #[arg(long, value_parser = words::<Preset>(Preset::WORDS), help_heading = "Configuration")]
     preset: Option<Preset>,
-    /// TOML file with any of the keys that --print-config shows. Keys that it leaves out have the
-    /// values of its key `preset`, of --preset, or of auto
+    /// TOML file with any of the keys that --print-config shows
+    ///
+    /// Keys that it leaves out have the values of its key `preset`, of --preset, or of auto. The
+    /// options below change it.
     #[arg(long, value_name = "FILE.toml", help_heading = "Configuration")]
     config: Option<PathBuf>,
     /// Print the configuration that results, as TOML for --config, and exit
@@ -48,6 +49,8 @@ pub(super) struct KeyOptions {
 /// The key whose option has a value of its own, `auto`.
 const BEAM_SPOT: &str = "beam_spot_mm";
 const BEAM_SPOT_EVENTS_OPTION: &str = "beam_spot_events";
+/// Keys that `-h` shows. `--help` shows all.
+const SHORT_HELP: [&str; 5] = ["peaks", "z_min_mm", "z_max_mm", "all_vertices", BEAM_SPOT];
 
 fn keys() -> impl Iterator<Item = &'static Key> {
     Config::KEYS.iter().filter(|key| key.name != "preset")
@@ -59,7 +62,8 @@ fn argument(key: &'static Key) -> Arg {
     let argument = Arg::new(key.name)
         .long(key.short_name().replace('_', "-"))
         .help(format!("{}{unit}", key.summary()))
-        .help_heading(key.group.as_str());
+        .help_heading(key.group.as_str())
+        .hide_short_help(!SHORT_HELP.contains(&key.name));
     let argument = match key.short_name() == key.name {
         true => argument,
         false => argument.alias(key.name.replace('_', "-")),
@@ -116,7 +120,8 @@ impl Args for KeyOptions {
                 "Most events that --beam-spot auto reads before the search begins; it keeps them in memory \
                  [default: {BEAM_SPOT_EVENTS}]"
             ))
-            .help_heading(Group::Search.as_str());
+            .help_heading(Group::Search.as_str())
+            .hide_short_help(true);
         keys().fold(command, |command, key| command.arg(argument(key))).arg(events)
     }
 

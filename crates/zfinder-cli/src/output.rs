@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use command_host::{Failure, Output, ending, file_of, note, write_file, write_json};
-use zfinder::Results;
+use zfinder::{Results, RoiResult};
 use zfinder_io::{AnswerDigest, ParquetVertices, Provenance, TruthTable, VertexColumns, write_csv, write_json_line};
 
 use crate::failure::unwritten;
@@ -22,8 +22,10 @@ pub(super) enum Format {
     /// event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background,rank,fallback:
     /// a row for every vertex. With tracklets, x, y and the covariance follow
     Csv,
-    /// JSON lines: an object with the provenance of the answers, then one for every RoI
+    /// One JSON document: an object with the provenance of the answers, and the list of RoIs
     Json,
+    /// JSON lines: an object with the provenance of the answers, then one for every RoI
+    Jsonl,
     /// The columns and rows of csv as Parquet, null where a field is empty
     Parquet,
 }
@@ -33,7 +35,8 @@ impl Format {
     fn of_name(path: &Path) -> Option<Self> {
         match ending(path).as_str() {
             "csv" => Some(Format::Csv),
-            "json" | "jsonl" | "ndjson" => Some(Format::Json),
+            "json" => Some(Format::Json),
+            "jsonl" | "ndjson" => Some(Format::Jsonl),
             "txt" => Some(Format::Table),
             "parquet" => Some(Format::Parquet),
             _ => None,
@@ -57,17 +60,19 @@ pub(super) fn format<F: TryFrom<Format>>(asked: Option<F>, path: Option<&Path>) 
 /// A writer of answers in one format.
 enum Answers<'a> {
     Text(Text<'a>),
-    Parquet(Box<ParquetVertices<Output>>, String),
+    Parquet(Box<ParquetVertices<'a, Output>>, String),
 }
 
 /// Answers as text.
 struct Text<'a> {
     target: Output,
     format: Format,
-    columns: VertexColumns,
+    columns: VertexColumns<'a>,
     truth: Option<&'a TruthTable>,
     provenance: &'a Provenance,
     begun: bool,
+    /// Whether the list of RoIs of a JSON document has an element, and whether it has ended.
+    list: (bool, bool),
 }
 
 /// Returns the file for the provenance of a CSV file of answers, in the same folder. None for
@@ -92,7 +97,7 @@ pub(super) struct AnswerFile<'a> {
 impl<'a> AnswerFile<'a> {
     pub(super) fn open(
         path: Option<&Path>,
-        (format, columns): (Format, VertexColumns),
+        (format, columns): (Format, VertexColumns<'a>),
         truth: Option<&'a TruthTable>,
         provenance: &'a Provenance,
     ) -> Result<Self, Failure> {
@@ -117,15 +122,28 @@ impl<'a> AnswerFile<'a> {
         written
     }
 
+    /// Writes rows of a table, each with the reason why its first vertex is wrong. The other RoIs
+    /// have no row.
+    pub(super) fn wrong_rows(&mut self, rows: &[(RoiResult<'_>, String)]) -> Result<(), Failure> {
+        let Answers::Text(text) = &mut self.answers else { return Ok(()) };
+        text.begin()?;
+        let truth = text.truth;
+        self.written += rows.len();
+        text.target.write(|out| {
+            rows.iter().try_for_each(|(result, reason)| table::wrong_row(out, truth, *result, reason))?;
+            out.flush()
+        })
+    }
+
     /// Writes lines below a table.
     pub(super) fn closing(&mut self, lines: &str) -> Result<(), Failure> {
         self.answers.closing(lines)
     }
 
-    /// Writes the last line of JSON lines; nothing in other formats.
+    /// Writes the digest into JSON; nothing in other formats.
     pub(super) fn digest(&mut self, digest: &AnswerDigest) -> Result<(), Failure> {
         match &mut self.answers {
-            Answers::Text(text) if text.format == Format::Json => text.digest(digest),
+            Answers::Text(text) => text.digest(digest),
             _ => Ok(()),
         }
     }
@@ -154,7 +172,7 @@ impl<'a> AnswerFile<'a> {
 impl<'a> Answers<'a> {
     fn open(
         path: Option<&Path>,
-        (format, columns): (Format, VertexColumns),
+        (format, columns): (Format, VertexColumns<'a>),
         truth: Option<&'a TruthTable>,
         provenance: &'a Provenance,
     ) -> Result<Self, Failure> {
@@ -166,7 +184,15 @@ impl<'a> Answers<'a> {
         }
         let target = Output::open(path, PROGRAM)?;
         if format != Format::Parquet {
-            return Ok(Self::Text(Text { target, format, columns, truth, provenance, begun: false }));
+            return Ok(Self::Text(Text {
+                target,
+                format,
+                columns,
+                truth,
+                provenance,
+                begun: false,
+                list: (false, false),
+            }));
         }
         let name = target.name().to_owned();
         let mut file = ParquetVertices::new(target, name.as_ref(), columns).map_err(unwritten)?;
@@ -199,6 +225,7 @@ impl<'a> Answers<'a> {
         match self {
             Self::Text(mut text) => {
                 text.begin()?;
+                text.end_document()?;
                 text.target.finish()
             }
             Self::Parquet(file, _) => file.finish().map_err(unwritten)?.finish(),
@@ -217,20 +244,29 @@ impl Text<'_> {
         self.target.write(|mut out| match format {
             Format::Table => table::header(out, truth),
             Format::Csv => writeln!(out, "{}", columns.csv_header()),
-            Format::Json => provenance.write_json_line(&mut out),
+            Format::Json => {
+                write!(out, "{{\"provenance\":")?;
+                provenance.write_json_line(&mut out)?;
+                write!(out, ",\"rois\":[")
+            }
+            Format::Jsonl => provenance.write_json_line(&mut out),
             Format::Parquet => Ok(()),
         })
     }
 
     fn results(&mut self, results: &Results) -> Result<(), Failure> {
         self.begin()?;
-        let (format, columns, truth) = (self.format, self.columns, self.truth);
+        let (format, columns, truth, list) = (self.format, self.columns, self.truth, &mut self.list);
         self.target.write(|mut out| {
             for result in results {
                 match format {
                     Format::Table => table::rows(out, truth, result)?,
                     Format::Csv => write_csv(&mut out, result, columns)?,
-                    Format::Json | Format::Parquet => write_json_line(&mut out, result)?,
+                    Format::Json => {
+                        writeln!(out, "{}", if std::mem::replace(&mut list.0, true) { "," } else { "" })?;
+                        zfinder_io::write_json(&mut out, result, truth)?;
+                    }
+                    Format::Jsonl | Format::Parquet => write_json_line(&mut out, result, truth)?,
                 }
             }
             out.flush()
@@ -239,7 +275,24 @@ impl Text<'_> {
 
     fn digest(&mut self, digest: &AnswerDigest) -> Result<(), Failure> {
         self.begin()?;
-        self.target.write(|out| writeln!(out, r#"{{"rois":{},"digest":"{digest}"}}"#, digest.rois()))
+        match self.format {
+            Format::Json => {
+                self.list.1 = true;
+                self.target.write(|out| writeln!(out, "\n],\"digest\":\"{digest}\"}}"))
+            }
+            Format::Jsonl => {
+                self.target.write(|out| writeln!(out, r#"{{"rois":{},"digest":"{digest}"}}"#, digest.rois()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends a JSON document without a digest.
+    fn end_document(&mut self) -> Result<(), Failure> {
+        if self.format != Format::Json || self.list.1 {
+            return Ok(());
+        }
+        self.target.write(|out| writeln!(out, "\n]}}"))
     }
 
     fn closing(&mut self, lines: &str) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use zfinder::{Results, RoiBatch, SearchedBatch, StreamOptions, ZFinder};
-use zfinder_io::config_summary;
+use zfinder_io::{SpacepointReader, config_summary};
 
 use super::beam_spot::{RoiSource, wrong_beam};
 use super::input::Skipped;
@@ -26,7 +26,7 @@ const IN_FLIGHT: usize = 2;
 #[derive(Args)]
 pub(super) struct ProgressOptions {
     /// No progress bar (there never is one if standard error is not a terminal)
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
     no_progress: bool,
     /// Print only warnings and errors on standard error
     #[arg(short, long, help_heading = "Output")]
@@ -34,14 +34,16 @@ pub(super) struct ProgressOptions {
 }
 
 impl ProgressOptions {
-    /// Returns a progress bar of the files. For one file or standard input the end is unknown.
-    pub(super) fn bar(&self, files: usize) -> ProgressBar {
+    /// Returns a progress bar of the bytes of the files. For a stream the end is unknown.
+    pub(super) fn bar(&self, reader: &SpacepointReader) -> ProgressBar {
         if self.quiet || self.no_progress || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
-        let (template, bar) = match files {
-            0 | 1 => ("{spinner} {msg}, {elapsed}", ProgressBar::no_length()),
-            _ => ("{bar:40} {pos}/{len} files read, {msg}, {elapsed}", ProgressBar::new(files as u64)),
+        let (template, bar) = match reader.total_bytes() {
+            None => ("{spinner} {msg}, {elapsed}", ProgressBar::no_length()),
+            Some(bytes) => {
+                ("{bar:30} {percent} %, {decimal_bytes_per_sec}, {eta} left, {msg}", ProgressBar::new(bytes))
+            }
         };
         bar.with_style(ProgressStyle::with_template(template).expect("a fixed template"))
     }
@@ -177,7 +179,7 @@ fn read_batch(rois: &mut RoiSource, skipped: &mut Skipped, bar: &ProgressBar) ->
             }
         }
     }
-    bar.set_position(rois.reader.files_read() as u64);
+    bar.set_position(rois.reader.bytes_read());
     (batch, unread)
 }
 

@@ -17,12 +17,12 @@ pub(super) struct SelectOptions {
     /// Files of spacepoints, or folders of them, as of `zfinder find`
     #[arg(required_unless_present = "print_config", value_name = "FILE|FOLDER")]
     paths: Vec<PathBuf>,
-    /// Only this event
-    #[arg(long, value_name = "N", help_heading = "Input")]
-    event: Option<u64>,
     /// Only RoIs with this number
     #[arg(long, value_name = "N", help_heading = "Input")]
     roi: Option<u64>,
+    /// Print only warnings and errors on standard error
+    #[arg(short, long, help_heading = "Output")]
+    quiet: bool,
 
     #[command(flatten)]
     input: InputOptions,
@@ -36,7 +36,6 @@ pub(super) struct SelectedRois {
     pub(super) finder: ZFinder,
     pub(super) truth: Option<TruthTable>,
     rois: RoiSource,
-    event: Option<u64>,
     roi: Option<u64>,
 }
 
@@ -63,10 +62,13 @@ impl SelectOptions {
         let reader = selection.reader(inputs.files, detector.clone(), &config)?.with_options(options);
         let mut rois = RoiSource::new(reader);
         if let Some(events) = self.config.beam_spot_events() {
-            beam_spot::report(&rois.find_beam_spot(events, &detector, &mut config)?);
+            let beam = rois.find_beam_spot(events, &detector, &mut config)?;
+            if !self.quiet {
+                beam_spot::report(&beam);
+            }
         }
         let finder = ZFinder::builder(detector).config(config).engine(Engine::Reference).build()?;
-        Ok(SelectedRois { finder, truth, rois, event: self.event, roi: self.roi })
+        Ok(SelectedRois { finder, truth, rois, roi: self.roi })
     }
 }
 
@@ -81,18 +83,16 @@ impl SelectedRois {
 
     /// Returns the failure for a selection without RoIs.
     pub(super) fn nothing(&self) -> Failure {
-        let part = |name, number: Option<u64>| number.map(|number| format!("{name} {number}"));
-        let asked: Vec<String> = [part("event", self.event), part("RoI", self.roi)].into_iter().flatten().collect();
-        if asked.is_empty() {
-            return Failure::usage(
+        match self.roi {
+            None => Failure::usage(
                 "the input has no RoI",
                 "is there a row below the header? --rois may select none of its events",
-            );
+            ),
+            Some(roi) => Failure::usage(
+                format!("no selected event has an RoI {roi}"),
+                "`zfinder find` lists the events and RoIs of the input; leave --roi out for the first",
+            ),
         }
-        Failure::usage(
-            format!("the input has no {}", asked.join(", ")),
-            "`zfinder find` lists the events and RoIs of the input; leave --event and --roi out for the first",
-        )
     }
 
     /// Returns the true vertices of an RoI; empty if they are unknown.
@@ -101,7 +101,7 @@ impl SelectedRois {
     }
 
     fn is_meant(&self, id: RoiId) -> bool {
-        self.event.is_none_or(|event| event == id.event_id) && self.roi.is_none_or(|roi| roi == id.roi_id)
+        self.roi.is_none_or(|roi| roi == id.roi_id)
     }
 }
 

@@ -62,39 +62,55 @@ pub(super) fn header(out: &mut dyn Write, truth: bool) -> io::Result<()> {
     writeln!(out, " {:>8} {:>12}  status", "weight", "significance")
 }
 
+/// Writes a row for each vertex of an RoI, or one without a vertex.
 pub(super) fn rows(out: &mut dyn Write, truth: Option<&TruthTable>, result: RoiResult<'_>) -> io::Result<()> {
+    (0..result.vertices().len().max(1)).try_for_each(|number| {
+        row(out, truth, result, number)?;
+        writeln!(out)
+    })
+}
+
+/// Writes the row of the first vertex of an RoI, and why it is wrong.
+pub(super) fn wrong_row(
+    out: &mut dyn Write,
+    truth: Option<&TruthTable>,
+    result: RoiResult<'_>,
+    reason: &str,
+) -> io::Result<()> {
+    row(out, truth, result, 0)?;
+    writeln!(out, ", wrong: {reason}")
+}
+
+fn row(out: &mut dyn Write, truth: Option<&TruthTable>, result: RoiResult<'_>, number: usize) -> io::Result<()> {
     let id = result.id();
-    let rows = result.vertices().len().max(1);
-    for number in 0..rows {
-        let vertex = result.vertices().get(number);
-        write!(out, "{:>10} {:>6}", id.event_id, id.roi_id)?;
-        match vertex {
-            Some(vertex) => write!(out, " {number:>6} {:>10.3} {:>8.3}", vertex.z_mm, vertex.z_error_mm)?,
-            None => write!(out, " {:>6} {:>10} {:>8}", "-", "-", "-")?,
-        }
-        if let Some(truth) = truth {
-            // The first row of an RoI shows the true vertex.
-            let true_z = truth.hard_scatter_z(id).filter(|_| number == 0);
-            match true_z {
-                Some(z) => write!(out, " {z:>10.3}")?,
-                None => write!(out, " {:>10}", "")?,
-            }
-            match true_z.zip(vertex) {
-                Some((z, vertex)) => write!(out, " {:>9.3}", vertex.z_mm - z)?,
-                None => write!(out, " {:>9}", "")?,
-            }
-        }
-        match vertex {
-            // A sum of probabilities has many digits.
-            Some(vertex) if vertex.weight.fract() != 0.0 => write!(out, " {:>8.1}", vertex.weight)?,
-            Some(vertex) => write!(out, " {:>8}", vertex.weight)?,
-            None => write!(out, " {:>8}", "-")?,
-        }
-        match vertex.and_then(|vertex| vertex.significance) {
-            Some(significance) => write!(out, " {significance:>12.1}")?,
-            None => write!(out, " {:>12}", "-")?,
-        }
-        writeln!(out, "  {}", result.status())?;
+    let vertex = result.vertices().get(number);
+    write!(out, "{:>10} {:>6}", id.event_id, id.roi_id)?;
+    match vertex {
+        Some(vertex) => write!(out, " {number:>6} {:>10.3} {:>8.3}", vertex.z_mm, vertex.z_error_mm)?,
+        None => write!(out, " {:>6} {:>10} {:>8}", "-", "-", "-")?,
     }
-    Ok(())
+    if let Some(truth) = truth {
+        // The first row of an RoI shows the true vertex.
+        let true_z = truth.hard_scatter_z(id).filter(|_| number == 0);
+        match true_z {
+            Some(z) => write!(out, " {z:>10.3}")?,
+            None => write!(out, " {:>10}", "")?,
+        }
+        match true_z.zip(vertex) {
+            Some((z, vertex)) => write!(out, " {:>9.3}", vertex.z_mm - z)?,
+            None => write!(out, " {:>9}", "")?,
+        }
+    }
+    match vertex {
+        // A sum of probabilities has many digits.
+        Some(vertex) if vertex.weight.fract() != 0.0 => write!(out, " {:>8.1}", vertex.weight)?,
+        Some(vertex) => write!(out, " {:>8}", vertex.weight)?,
+        None => write!(out, " {:>8}", "-")?,
+    }
+    match vertex.and_then(|vertex| vertex.significance) {
+        Some(significance) => write!(out, " {significance:>12.1}")?,
+        None => write!(out, " {:>12}", "-")?,
+    }
+    let is_insignificant = number == 0 && vertex.is_some_and(|vertex| !vertex.is_significant());
+    write!(out, "  {}{}", result.status(), if is_insignificant { ", insignificant" } else { "" })
 }

@@ -2,43 +2,56 @@
 
 use std::io::{self, Write};
 
+use crate::truth::TruthTable;
 use zfinder::{Config, Results, RoiId, RoiResult, Tracklet, Vertex};
 
-/// The columns that a file has for a vertex.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VertexColumns {
-    /// The columns of a vertex of a histogram: [`CSV_HEADER`](crate::CSV_HEADER).
-    Histogram,
-    /// The same, and then those of a vertex that tracklets were fitted to: number of tracklets, x,
-    /// y, the covariance of x, y and z, and the sum of squared transverse momenta.
-    Fitted,
+/// The columns that a file has for a vertex. The default are those of a vertex of a histogram,
+/// [`CSV_HEADER`](crate::CSV_HEADER). Then follow those of a vertex that tracklets were fitted to:
+/// number of tracklets, x, y, the covariance of x, y and z, and the sum of squared transverse
+/// momenta. With truth, `true_z_mm` and `delta_mm` follow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VertexColumns<'a> {
+    pub(crate) is_fitted: bool,
+    pub(crate) truth: Option<&'a TruthTable>,
 }
 
-impl VertexColumns {
+impl<'a> VertexColumns<'a> {
     /// Returns the columns that answers with this configuration have.
     #[must_use]
     pub fn of_config(config: &Config) -> Self {
-        if config.takes_tracklets() { Self::Fitted } else { Self::Histogram }
+        Self { is_fitted: config.takes_tracklets(), truth: None }
     }
 
     /// Returns the columns that these answers need.
     #[must_use]
     pub fn of_results(results: &Results) -> Self {
-        let is_fitted = results.vertices().x_mm().iter().any(|x| !x.is_nan());
-        if is_fitted { Self::Fitted } else { Self::Histogram }
+        Self { is_fitted: results.vertices().x_mm().iter().any(|x| !x.is_nan()), truth: None }
+    }
+
+    /// Adds z of the true hard scatter, and the distance of the vertex from it.
+    #[must_use]
+    pub fn with_truth(self, truth: Option<&'a TruthTable>) -> Self {
+        Self { truth, ..self }
+    }
+
+    /// Returns z of the true hard scatter of an RoI \[mm\], if it is known.
+    pub(crate) fn true_z_mm(self, id: RoiId) -> Option<f64> {
+        self.truth?.hard_scatter_z(id)
     }
 
     /// Returns the header of CSV.
     #[must_use]
     pub fn csv_header(self) -> String {
         let mut header = crate::CSV_HEADER.to_owned();
-        if self == Self::Fitted {
-            let numbers = FITTED.iter().map(|(name, _)| *name);
-            [COUNT].into_iter().chain(numbers).for_each(|name| header.extend([",", name]));
-        }
+        let fitted = [COUNT].into_iter().chain(FITTED.iter().map(|(name, _)| *name)).filter(|_| self.is_fitted);
+        let true_z = TRUE_Z.into_iter().filter(|_| self.truth.is_some());
+        fitted.chain(true_z).for_each(|name| header.extend([",", name]));
         header
     }
 }
+
+/// z of the true hard scatter, and z of the vertex minus it.
+pub(crate) const TRUE_Z: [&str; 2] = ["true_z_mm", "delta_mm"];
 
 /// The number of tracklets.
 pub(crate) const COUNT: &str = "tracklet_count";

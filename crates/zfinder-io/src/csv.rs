@@ -417,6 +417,10 @@ impl EventReader for CsvEvents {
         }
     }
 
+    fn bytes_read(&self) -> u64 {
+        self.table.bytes_read()
+    }
+
     fn take_faults(&mut self) -> Faults {
         std::mem::take(&mut self.faults)
     }

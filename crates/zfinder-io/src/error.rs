@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::event_numbers::EventNumbers;
+
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -45,6 +47,14 @@ pub enum Error {
         path: PathBuf,
         /// The RoI, and what would be correct.
         message: String,
+    },
+    /// Selected events that the input does not have.
+    #[error("the input has no event {numbers}: {events}")]
+    NoEvent {
+        /// The selected numbers.
+        numbers: EventNumbers,
+        /// The events of the input.
+        events: String,
     },
     /// A configuration or a detector that the library refuses.
     #[error(transparent)]

@@ -26,6 +26,11 @@ pub(super) trait EventReader: Send {
     /// [faults](EventReader::take_faults).
     fn next_event(&mut self) -> Result<Option<Event>>;
 
+    /// Returns the number of bytes of the file, as stored, that were read so far; 0 if unknown.
+    fn bytes_read(&self) -> u64 {
+        0
+    }
+
     /// Takes the errors that were skipped, and the counts of what was left out.
     fn take_faults(&mut self) -> Faults;
 }

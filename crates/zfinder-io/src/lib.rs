@@ -65,7 +65,7 @@
 //! - `schema`, `columns`, `parquet`, `root`, `guard`: columns of spacepoints in Parquet and ROOT
 //!   files.
 //! - `place`: the layer of a spacepoint, from the address in its file.
-//! - `rois`, `objects`, `regions`, `shard`: the RoIs and events that are searched.
+//! - `rois`, `objects`, `regions`, `event_numbers`, `shard`: the RoIs and events that are searched.
 //! - `truth_vertex`, `truth`, `answers`: true vertices, and answers of earlier searches.
 //! - `answer_columns`, `write`, `csv_writer`, `spacepoint_writer`: answers and spacepoints as text,
 //!   and their trait.
@@ -85,6 +85,7 @@ mod csv_writer;
 mod digest;
 mod error;
 mod event;
+mod event_numbers;
 mod formats;
 #[cfg(any(feature = "parquet", feature = "root"))]
 mod guard;
@@ -119,6 +120,7 @@ pub use csv_writer::{CsvWriter, EventFiles};
 pub use digest::AnswerDigest;
 pub use error::{Error, Result};
 pub use event::{Addressing, OnError, ReadOptions};
+pub use event_numbers::EventNumbers;
 pub use formats::addressing;
 pub use inputs::{Inputs, inputs};
 pub use memory::MemoryFile;
@@ -138,4 +140,4 @@ pub use spacepoint_writer::SpacepointWriter;
 pub use toml::{config_from_toml, config_summary, config_to_toml, detector_from_toml, detector_to_toml};
 pub use truth::{TruthTable, primary_z};
 pub use truth_vertex::TruthVertex;
-pub use write::{CSV_HEADER, ROI_HEADER, write_csv, write_json_line, write_roi};
+pub use write::{CSV_HEADER, ROI_HEADER, write_csv, write_json, write_json_line, write_roi};

@@ -1,9 +1,11 @@
 //! Reads RoIs from files, one after another.
 
 use std::collections::{HashSet, VecDeque};
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use super::event::{Event, EventReader, Faults, INVALID, ReadOptions};
+use super::event_numbers::EventNumbers;
 use super::formats;
 use super::regions::Regions;
 use super::returning::find_returning_rois;
@@ -40,6 +42,9 @@ pub struct SpacepointReader {
     regions: Option<Regions>,
     options: ReadOptions,
     shard: Shard,
+    numbers: Option<EventNumbers>,
+    /// Size of the files read before the current one \[bytes\].
+    bytes_before: u64,
     /// The current file.
     open: Option<Box<dyn EventReader>>,
     /// Skipped errors that are still to be yielded.
@@ -65,6 +70,11 @@ pub struct SpacepointReader {
     finished: bool,
 }
 
+/// Returns the size of a file \[bytes\]. None for a stream.
+fn size_of_file(path: &Path) -> Option<u64> {
+    if source::is_stream(path) { None } else { Some(fs::metadata(path).map_or(0, |metadata| metadata.len())) }
+}
+
 /// Spacepoints, and the RoIs that get them.
 struct PendingEvent {
     spacepoints: Vec<Spacepoint>,
@@ -83,6 +93,8 @@ impl SpacepointReader {
             regions: None,
             options: ReadOptions::default(),
             shard: Shard::default(),
+            numbers: None,
+            bytes_before: 0,
             open: None,
             faults: VecDeque::new(),
             errors: 0,
@@ -125,6 +137,15 @@ impl SpacepointReader {
         self
     }
 
+    /// Yields the RoIs of these events only. All files are read, and all their errors are reported.
+    /// If the input has none of the events, this is the last error; an event that is missing among
+    /// others is a warning.
+    #[must_use]
+    pub fn with_events(mut self, numbers: Option<EventNumbers>) -> Self {
+        self.numbers = numbers;
+        self
+    }
+
     /// Returns how files are read.
     pub fn options(&self) -> &ReadOptions {
         &self.options
@@ -135,17 +156,18 @@ impl SpacepointReader {
         self.errors
     }
 
-    /// Returns the number of files.
-    pub fn files(&self) -> usize {
-        self.files.len()
+    /// Returns the size of all files \[bytes\], as they are stored. None if one is a stream.
+    pub fn total_bytes(&self) -> Option<u64> {
+        self.files.iter().map(|path| size_of_file(path)).sum()
     }
 
-    /// Returns the number of files that have been read.
-    pub fn files_read(&self) -> usize {
-        self.read
+    /// Returns the number of bytes read so far, of [`total_bytes`](Self::total_bytes). Of a file in
+    /// a format other than CSV they are counted when it has been read.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_before + self.open.as_ref().map_or(0, |file| file.bytes_read())
     }
 
-    /// Returns the number of events of the shard in the files read so far.
+    /// Returns the number of events of the shard and the selection in the files read so far.
     pub fn events(&self) -> usize {
         self.events
     }
@@ -154,6 +176,9 @@ impl SpacepointReader {
     /// spacepoints that were left out; complete when the reader has ended.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
+        if let Some(numbers) = self.missing() {
+            warnings.push(format!("the input has no event {numbers}: {}", self.describe_events()));
+        }
         if self.dropped > 0 {
             let count = self.dropped;
             warnings.push(format!("spacepoints without a position or a layer were left out (drop_invalid): {count}"));
@@ -206,9 +231,16 @@ impl SpacepointReader {
             self.returning = Some(find_returning_rois(&self.files, self.options.tree.as_deref()));
         }
         let Some(path) = self.files.get(self.read) else {
-            // An input without any row is an error.
-            let Some(error) = self.first_empty.take_if(|_| !self.has_events) else { return Ok(false) };
-            return self.skip(error).map(|()| true);
+            // An input without any row is an error, and so is one without a selected event.
+            if let Some(error) = self.first_empty.take_if(|_| !self.has_events) {
+                return self.skip(error).map(|()| true);
+            }
+            return match self.missing() {
+                Some(numbers) if self.has_events && self.numbers.as_ref() == Some(&numbers) => {
+                    Err(Error::NoEvent { numbers, events: self.describe_events() })
+                }
+                _ => Ok(false),
+            };
         };
         let reader = match &mut self.open {
             Some(reader) => reader,
@@ -228,8 +260,31 @@ impl SpacepointReader {
         Ok(true)
     }
 
+    /// Returns whether the RoIs of an event are yielded.
+    fn is_selected(&self, event_id: u64) -> bool {
+        self.shard.has(event_id) && self.numbers.as_ref().is_none_or(|numbers| numbers.has(event_id))
+    }
+
+    /// Returns the selected numbers and ranges of which neither the files nor the table of RoIs has
+    /// an event.
+    fn missing(&self) -> Option<EventNumbers> {
+        let descriptors = self.rois.as_ref().map_or(&[][..], RoiTable::descriptors);
+        self.numbers.as_ref()?.without(|range| {
+            self.seen_events.has_any(0, range) || descriptors.iter().any(|roi| range.contains(&roi.id.event_id))
+        })
+    }
+
+    fn describe_events(&self) -> String {
+        match self.seen_events.events() {
+            None => "it has none".into(),
+            Some((1, first, _)) => format!("its only event is {first}"),
+            Some((count, first, last)) => format!("it has {count}, with numbers from {first} to {last}"),
+        }
+    }
+
     fn end_file(&mut self) {
         self.open = None;
+        self.bytes_before += self.files.get(self.read).and_then(|path| size_of_file(path)).unwrap_or(0);
         self.read += 1;
     }
 
@@ -256,7 +311,7 @@ impl SpacepointReader {
     fn queue(&mut self, event: Event, has_rois: bool) -> Result<()> {
         let event_id = event.event_id;
         self.has_events = true;
-        if self.seen_events.insert(RoiId { event_id, roi_id: 0 }, 0).is_none() && self.shard.has(event_id) {
+        if self.seen_events.insert(RoiId { event_id, roi_id: 0 }, 0).is_none() && self.is_selected(event_id) {
             self.events += 1;
         }
         if event.rois.is_empty() {
@@ -269,6 +324,7 @@ impl SpacepointReader {
         if self.regions.is_some() {
             return self.queue_region(event_id, event.rois, has_rois);
         }
+        let is_selected = self.is_selected(event_id);
         for (roi_id, mut spacepoints) in event.rois {
             let id = RoiId { event_id, roi_id };
             let is_returning = self.is_returning(id);
@@ -280,18 +336,18 @@ impl SpacepointReader {
                 None => [plain].into(),
                 Some(rois) if has_rois => {
                     let known = rois.get(id).copied();
-                    self.without_line += u64::from(known.is_none());
+                    self.without_line += u64::from(known.is_none() && is_selected);
                     [known.unwrap_or(plain)].into()
                 }
                 Some(rois) => rois.of_event(event_id).copied().collect(),
             };
-            self.events_left_out += u64::from(descriptors.is_empty());
+            self.events_left_out += u64::from(descriptors.is_empty() && is_selected);
             let again: Vec<(RoiId, usize)> =
                 descriptors.iter().filter_map(|roi| Some((roi.id, self.seen.insert(roi.id, self.read)?))).collect();
             for &(id, other) in &again {
                 self.skip_again(id, other, is_returning)?;
             }
-            descriptors.retain(|roi| again.iter().all(|(id, _)| *id != roi.id));
+            descriptors.retain(|roi| is_selected && again.iter().all(|(id, _)| *id != roi.id));
             self.pending.push_back(PendingEvent { spacepoints, descriptors });
         }
         Ok(())
@@ -312,7 +368,10 @@ impl SpacepointReader {
                 self.skip_again(id, other, is_returning)?;
                 continue;
             }
-            let Some(regions) = self.regions.as_mut().filter(|_| self.shard.has(event_id)) else { continue };
+            if !self.is_selected(event_id) {
+                continue;
+            }
+            let Some(regions) = self.regions.as_mut() else { continue };
             if let Some((descriptor, mut spacepoints)) = regions.select(event_id, spacepoints)? {
                 if is_returning {
                     spacepoints.push(INVALID);
@@ -357,8 +416,9 @@ impl SpacepointReader {
     /// Queues RoIs of the table for which no file had spacepoints.
     fn queue_rest(&mut self) {
         let Some(rois) = &self.rois else { return };
-        let rest: VecDeque<RoiDescriptor> =
-            rois.descriptors().iter().filter(|d| self.seen.file_of(d.id).is_none()).copied().collect();
+        let rest =
+            rois.descriptors().iter().filter(|d| self.seen.file_of(d.id).is_none() && self.is_selected(d.id.event_id));
+        let rest: VecDeque<RoiDescriptor> = rest.copied().collect();
         if self.errors > 0 {
             // The skipped part may hold their spacepoints.
             self.rois_left_out = rest.len() as u64;
@@ -376,9 +436,6 @@ impl SpacepointReader {
     fn next_pending(&mut self) -> Option<Roi> {
         while let Some(pending) = self.pending.front_mut() {
             if let Some(descriptor) = pending.descriptors.pop_front() {
-                if !self.shard.has(descriptor.id.event_id) {
-                    continue;
-                }
                 let last = pending.descriptors.is_empty();
                 let spacepoints =
                     if last { std::mem::take(&mut pending.spacepoints) } else { pending.spacepoints.clone() };

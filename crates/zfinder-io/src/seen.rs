@@ -1,6 +1,7 @@
 //! A set of RoIs that have been read, which takes little memory for consecutive numbers.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use zfinder::RoiId;
 
@@ -17,6 +18,21 @@ impl RoiSet {
     pub fn file_of(&self, id: RoiId) -> Option<usize> {
         let (&(roi, _), &(last, file)) = self.ranges.range(..=(id.roi_id, id.event_id)).next_back()?;
         (roi == id.roi_id && last >= id.event_id).then_some(file)
+    }
+
+    /// Returns the number of events, the first and the last. None for an empty set, and for RoIs of
+    /// several numbers.
+    pub fn events(&self) -> Option<(u64, u64, u64)> {
+        let (&(roi, first), _) = self.ranges.first_key_value()?;
+        let (&(other, _), &(last, _)) = self.ranges.last_key_value()?;
+        let count = self.ranges.iter().map(|(&(_, first), &(last, _))| last - first).sum::<u64>();
+        (roi == other).then_some((count + self.ranges.len() as u64, first, last))
+    }
+
+    /// Returns whether an RoI of one of these events, with this number, is in the set.
+    pub fn has_any(&self, roi_id: u64, events: &RangeInclusive<u64>) -> bool {
+        let last = self.ranges.range(..=(roi_id, *events.end())).next_back();
+        last.is_some_and(|(&(roi, _), &(last, _))| roi == roi_id && last >= *events.start())
     }
 
     /// Adds an RoI. Returns its previous file if the RoI is known already.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::memory;
 use crate::error::{Error, Result};
@@ -138,9 +139,28 @@ impl PeekedStream {
     }
 }
 
+/// Counts the bytes that are read.
+struct CountedFile {
+    file: File,
+    count: Arc<AtomicU64>,
+}
+
+impl Read for CountedFile {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(to)?;
+        self.count.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
 /// Opens a file, and decompresses gzip and zstd, whatever its name. A stream is read from its
 /// beginning, once.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
+    open_counted(path, Arc::default())
+}
+
+/// Opens a file as [`open`] does, and counts the bytes that are read from it, as they are stored.
+pub(super) fn open_counted(path: &Path, count: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
     let failed = |source| failed(path, source);
     if let Some(bytes) = memory::bytes(path) {
         return unpacked(path, Cursor::new(bytes));
@@ -154,7 +174,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     if file.metadata().map_err(failed)?.is_dir() {
         return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, a file is expected")));
     }
-    unpacked(path, BufReader::with_capacity(1 << 16, file))
+    unpacked(path, BufReader::with_capacity(1 << 16, CountedFile { file, count }))
 }
 
 /// Opens a file as [`open`] does. Of a stream it reads only the beginning, and keeps it for

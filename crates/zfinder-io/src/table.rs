@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::source;
 use super::whole::whole_of_text;
@@ -26,12 +28,20 @@ pub(super) struct Table {
     is_in_first_row: bool,
     /// An error ended the file.
     is_broken: bool,
+    bytes_read: Arc<AtomicU64>,
 }
 
 impl Table {
     /// Opens a file and reads its header.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        Self::new(path, source::open(path)?)
+        let count = Arc::default();
+        let bytes = source::open_counted(path, Arc::clone(&count))?;
+        Ok(Self { bytes_read: count, ..Self::new(path, bytes)? })
+    }
+
+    /// Returns the number of bytes of the file, as stored, that were read so far.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
     }
 
     /// Reads the header alone. Standard input can still be opened afterwards.
@@ -46,6 +56,7 @@ impl Table {
             names: Vec::new(),
             is_in_first_row: false,
             is_broken: false,
+            bytes_read: Arc::default(),
         };
         table.read_header()?;
         if table.names.iter().all(String::is_empty) {

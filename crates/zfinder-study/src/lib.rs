@@ -65,6 +65,9 @@ pub mod histogram_writer;
 pub mod inspect;
 #[cfg(feature = "plot")]
 pub mod plot;
+mod reason;
 pub mod simulate;
+
+pub use reason::reason;
 
 pub use error::{Error, Result};

@@ -50,6 +50,7 @@ impl Evaluate {
             truth: truth.path().display().to_string(),
             options,
             by,
+            is_full: self.all,
             configurations,
         };
         if let Some(plot) = plot {
@@ -62,7 +63,14 @@ impl Evaluate {
 
     fn compare(&self, path: &Path, truth: &TruthTable, mut evaluation: Evaluation) -> Result<Evaluation, Failure> {
         let answers = read_answers(path)?;
-        answers.iter().for_each(|answer| evaluation.add(answer, truth.vertices(answer.id())));
+        let selected = answers.iter().filter(|answer| self.input.has_event(answer.id().event_id));
+        selected.for_each(|answer| evaluation.add(answer, truth.vertices(answer.id())));
+        if evaluation.rois() == 0 && evaluation.without_truth() == 0 && !answers.is_empty() {
+            return Err(Failure::usage(
+                format!("{} has none of the selected events", path.display()),
+                "leave --events out for all of them",
+            ));
+        }
         if evaluation.rois() == 0 {
             return Err(without_truth(truth.path(), answers.len()).into());
         }

@@ -88,6 +88,9 @@ pub(super) struct Evaluate {
     /// Write to this file, which appears when the run is complete
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Print all figures, in all bins; JSON and CSV always have them
+    #[arg(long, help_heading = "Output")]
+    all: bool,
     /// Also draw efficiency and resolution in bins of pile-up or spacepoints, and the residuals
     #[arg(long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
     plot: Option<PathBuf>,
@@ -200,6 +203,7 @@ impl Evaluate {
             truth: truth.path().display().to_string(),
             options,
             by,
+            is_full: self.all,
             configurations: Vec::new(),
         };
         let measurement = Measurement { files: inputs.files, detector, selection, truth, builder, options };
@@ -321,7 +325,7 @@ impl Evaluate {
             self.input.found_truth(Some(truth)).iter().for_each(|truth| note(truth));
             beam_spot.iter().for_each(beam_spot::report);
         }
-        let bar = self.progress.bar(rois.reader.files());
+        let bar = self.progress.bar(&rois.reader);
         let mut evaluation = Evaluation::new(*options);
         let totals = search(&finder, &mut rois, skipped, &bar, |_, results| {
             results.iter().for_each(|result| evaluation.add(result, truth.vertices(result.id())));

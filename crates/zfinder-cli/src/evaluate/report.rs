@@ -35,10 +35,23 @@ impl TryFrom<output::Format> for Format {
             output::Format::Table => Format::Table,
             output::Format::Csv => Format::Csv,
             output::Format::Json => Format::Json,
-            output::Format::Parquet => return Err(()),
+            output::Format::Jsonl | output::Format::Parquet => return Err(()),
         })
     }
 }
+
+/// Labels of the figures of the short table.
+const SHORT: [&str; 9] = [
+    "first vertex right",
+    "any vertex right",
+    "residual 68 % width, mm",
+    "RoIs with a false vertex",
+    "precision, all true vertices",
+    "recall, all true vertices",
+    "merged vertices",
+    "split vertices",
+    "fake vertices per RoI",
+];
 
 /// Results of all configurations.
 #[derive(Serialize)]
@@ -50,6 +63,9 @@ pub(super) struct Report {
     #[serde(flatten)]
     pub(super) options: Options,
     pub(super) by: Option<By>,
+    /// Whether the table has all figures.
+    #[serde(skip)]
+    pub(super) is_full: bool,
     pub(super) configurations: Vec<Configuration>,
 }
 
@@ -155,15 +171,22 @@ impl Report {
             table.add_row(std::iter::once(label.to_owned()).chain(cells));
         };
         row("RoIs with truth", &|summary| summary.figures.rois.to_string());
-        row("of them isolated", &|summary| summary.figures.isolated.first.of.to_string());
+        if self.is_full {
+            row("of them isolated", &|summary| summary.figures.isolated.first.of.to_string());
+        }
         let statuses = self.configurations.iter().flat_map(|one| one.summary.statuses.keys());
         for &status in BTreeSet::from_iter(statuses) {
             row(&format!("status {status}"), &|summary| summary.statuses.get(status).unwrap_or(&0).to_string());
         }
         row("vertices", &|summary| summary.figures.vertices.to_string());
         let figures = Figures::default().named();
-        for (number, figure) in figures.iter().enumerate() {
+        let is_shown = |figure: &Figure| self.is_full || SHORT.contains(&figure.label);
+        for (number, figure) in figures.iter().enumerate().filter(|(_, figure)| is_shown(figure)) {
             row(&label(figure), &|summary| cell(&summary.figures.named()[number]));
+        }
+        if !self.is_full {
+            writeln!(out, "{}", table.trim_fmt())?;
+            return self.write_short_bins(out);
         }
         let mut row = |label: &str, text: &dyn Fn(&Summary) -> String| {
             let cells = self.configurations.iter().map(|one| text(&one.summary));
@@ -182,21 +205,42 @@ impl Report {
 
         let Some(by) = self.by else { return self.write_legend(out) };
         for (number, figure) in figures.iter().enumerate() {
-            let columns: Vec<Vec<Figure>> =
-                self.configurations.iter().map(|one| in_bins(&one.summary, number)).collect();
-            if columns.iter().flatten().all(|figure| figure.value.is_none()) {
-                continue;
-            }
-            let mut table = plain([by.label().to_owned(), "RoIs".to_owned()].into_iter().chain(names()), 1);
-            let bins = self.configurations.first().map_or(&[][..], |first| &first.summary.bins);
-            for (at, InBin { bin: Bin { low, high }, figures, .. }) in bins.iter().enumerate() {
-                let range = if low == high { low.to_string() } else { format!("{low} to {high}") };
-                let cells = columns.iter().map(|column| cell(&column[at]));
-                table.add_row([range, figures.rois.to_string()].into_iter().chain(cells));
-            }
-            writeln!(out, "\n{}\n{}", label(figure), table.trim_fmt())?;
+            self.write_bins(out, by, (number, figure))?;
         }
         self.write_legend(out)
+    }
+
+    /// Writes a figure in bins, unless it is unknown in all of them.
+    fn write_bins(&self, out: &mut dyn Write, by: By, (number, figure): (usize, &Figure)) -> io::Result<()> {
+        let columns: Vec<Vec<Figure>> = self.configurations.iter().map(|one| in_bins(&one.summary, number)).collect();
+        if columns.iter().flatten().all(|figure| figure.value.is_none()) {
+            return Ok(());
+        }
+        let names = self.configurations.iter().map(|one| one.name.clone());
+        let mut table = plain([by.label().to_owned(), "RoIs".to_owned()].into_iter().chain(names), 1);
+        let bins = self.configurations.first().map_or(&[][..], |first| &first.summary.bins);
+        for (at, InBin { bin: Bin { low, high }, figures, .. }) in bins.iter().enumerate() {
+            let range = if low == high { low.to_string() } else { format!("{low} to {high}") };
+            let cells = columns.iter().map(|column| cell(&column[at]));
+            table.add_row([range, figures.rois.to_string()].into_iter().chain(cells));
+        }
+        writeln!(out, "\n{}\n{}", label(figure), table.trim_fmt())
+    }
+
+    /// Writes the efficiency of the first vertex in bins, and what is left out.
+    fn write_short_bins(&self, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(by) = self.by
+            && let Some(first) =
+                Figures::default().named().iter().enumerate().find(|(_, figure)| figure.label == SHORT[0])
+        {
+            self.write_bins(out, by, first)?;
+        }
+        let Options { within_mm, match_mm, .. } = self.options;
+        writeln!(
+            out,
+            "\nright: within {within_mm} mm of the true primary; merged, split, fake: of all vertices, within {match_mm} mm; \
+             --all: all figures"
+        )
     }
 
     /// Writes the false vertices above each significance, found and expected.

@@ -1,6 +1,7 @@
 //! Outputs of a sample: spacepoints as a stream or as a folder, and the tables of truth and RoIs.
 
 use crate::failure::unwritten;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "root")]
@@ -32,6 +33,12 @@ impl Sink {
                 "name the folder with -o",
             )),
         };
+        if path.is_none() && io::stdout().is_terminal() {
+            return Err(Failure::usage(
+                "a sample has thousands of lines, and standard output is a terminal",
+                "name a file with -o, or send standard output to a file or a program",
+            ));
+        }
         Ok(match format {
             Format::Csv => Sink::Csv(Output::open(path, PROGRAM)?),
             Format::Parquet => Sink::Parquet(Output::open(path, PROGRAM)?),

@@ -31,7 +31,7 @@ fn the_beam_spot_is_found_reported_and_used() {
     let [points, truth] = events(&dir, "60");
     let find = |arguments: &[&str]| {
         let output =
-            zfinder(&[&["find", "--engine", "cpu", "--format", "json", "--truth", &truth], arguments].concat());
+            zfinder(&[&["find", "--engine", "cpu", "--format", "jsonl", "--truth", &truth], arguments].concat());
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         (stdout(&output), stderr(&output))
     };

@@ -72,13 +72,18 @@ fn options(subcommand: &str) -> Option<Options> {
         return None;
     }
     let mut options = Options::from([("--help".into(), false), ("--version".into(), false)]);
+    let mut last_takes_value = false;
     for line in stdout(&output).lines() {
+        if let Some((_, alias)) = line.split_once("[alias: ") {
+            options.insert(alias.trim_end_matches(']').to_owned(), last_takes_value);
+        }
         // `  -o, --output <FILE>`: the first word of a description is not an option.
         let Some(first) = line.split_whitespace().next().filter(|first| first.starts_with('-')) else { continue };
         if line.len() - line.trim_start().len() > 6 {
             continue;
         }
         let takes_value = line.contains('<');
+        last_takes_value = takes_value;
         for word in line.split_whitespace().take_while(|word| word.starts_with('-')) {
             options.insert(name(word), takes_value);
         }

@@ -60,7 +60,7 @@ fn json(arguments: &[&str]) -> Value {
 /// Returns the number of RoIs whose first vertex, and whose any vertex, is within 1 mm, from the
 /// output of `find`.
 fn counted(sample: &Sample, options: &[&str]) -> (u64, u64) {
-    let arguments = [&["find", "--engine", "cpu", "-q", "--format", "json", &sample.spacepoints], options].concat();
+    let arguments = [&["find", "--engine", "cpu", "-q", "--format", "jsonl", &sample.spacepoints], options].concat();
     let (mut first, mut any) = (0, 0);
     for line in succeeded(zfinder(&arguments)).lines().skip(1) {
         let roi: Value = serde_json::from_str(line).expect("a line of JSON");
@@ -122,7 +122,10 @@ fn configurations_stand_side_by_side() {
     let alone = json(&[&input[..], &["--config", &file, "--peaks", "2", "--bins", "3"]].concat());
     assert_eq!(alone["configurations"][0], all[2]);
 
-    let table = succeeded(evaluate(&arguments));
+    let short = succeeded(evaluate(&arguments));
+    assert!(short.lines().count() <= 22 && short.contains("first vertex right, %"), "{short}");
+    assert!(short.contains("--all: all figures") && !short.contains("vertex-vertex resolution"), "{short}");
+    let table = succeeded(evaluate(&[&arguments[..], &["--all"]].concat()));
     assert_eq!(
         table.lines().next().expect("a header").split_whitespace().collect::<Vec<_>>(),
         ["jet", "default", "wide"]

@@ -37,7 +37,7 @@ fn csv_and_json_are_exact() {
          3,0,0,12.5,12,ok,0.0527838430417217,0,0.018009004502251125,12,false\n\
          4,0,,,,no_peak,,,,,false\n3,1,,,,no_peak,,,,,false\n"
     );
-    let json = succeeded(find(&[&input, "--preset", "default", "--format", "json"]));
+    let json = succeeded(find(&[&input, "--preset", "default", "--format", "jsonl"]));
     let (header, lines) = json.split_once('\n').expect("a line");
     assert!(header.starts_with(r#"{"schema":"zfinder-answers/1","version":"#), "{header}");
     let lines: Vec<&str> = lines.lines().collect();
@@ -63,6 +63,106 @@ fn csv_and_json_are_exact() {
     let table = succeeded(find(&[&input]));
     assert_eq!(table.lines().next().expect("a header").split_whitespace().last(), Some("status"));
     assert!(table.lines().all(|line| line.trim_end() == line), "{table}");
+}
+
+#[test]
+fn json_is_one_document() {
+    let dir = folder();
+    let input = tracks(&dir);
+    let read = |arguments: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&succeeded(find(&[&[input.as_str(), "--format", "json"], arguments].concat())))
+            .expect("JSON")
+    };
+    let document = read(&[]);
+    let ids = |document: &serde_json::Value| -> Vec<u64> {
+        let rois = document["rois"].as_array().expect("a list");
+        rois.iter().map(|roi| roi["event_id"].as_u64().expect("a number")).collect()
+    };
+    assert_eq!(ids(&document), [3, 4, 3]);
+    assert_eq!(document["provenance"]["schema"], "zfinder-answers/1");
+    assert_eq!((document.get("digest"), document["rois"][0].get("true_z_mm")), (None, None));
+    assert!(read(&["--digest"])["digest"].as_str().is_some_and(|digest| digest.starts_with("sha256:")));
+    let lone = written(&dir, "lone.csv", "event_id,x,y,z,layer\n");
+    assert_eq!(find(&[&lone, "--format", "json"]).status.code(), Some(1));
+}
+
+#[test]
+fn answers_have_the_true_z() {
+    let input = sample("zee7_mu2");
+    let truth = format!("{input}/truth_vertices.csv");
+    let find = |arguments: &[&str]| {
+        find(&[&[input.as_str(), "--event", "3", "--truth", &truth, "--format"], arguments].concat())
+    };
+    let json = succeeded(find(&["jsonl"]));
+    let roi: serde_json::Value = serde_json::from_str(json.lines().nth(1).expect("an RoI")).expect("JSON");
+    let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+    let (true_z, z) = (number(&roi["true_z_mm"]), number(&roi["vertices"][0]["z_mm"]));
+    assert!((true_z - 14.853546).abs() < 1e-9, "{true_z}");
+    assert_eq!(number(&roi["vertices"][0]["delta_mm"]), z - true_z);
+    let csv = succeeded(find(&["csv"]));
+    let (header, row) = csv.trim_end().split_once('\n').expect("a row");
+    assert!(header.ends_with(",fallback,true_z_mm,delta_mm"), "{header}");
+    assert!(row.ends_with(&format!(",{true_z},{}", z - true_z)), "{row}");
+    let fitted = succeeded(find(&["csv", "--preset", "all-vertices"]));
+    assert!(
+        fitted.lines().next().is_some_and(|header| header.ends_with(",sum_pt2_gev2,true_z_mm,delta_mm")),
+        "{fitted}"
+    );
+    let columns = |line: &str| line.split(',').count();
+    assert!(fitted.lines().all(|line| columns(line) == columns(fitted.lines().next().expect("a header"))), "{fitted}");
+    // An RoI without a vertex still has the true one.
+    let none = succeeded(find(&["csv", "--z-min", "150", "--peaks", "1"]));
+    let row = none.lines().nth(1).expect("a row");
+    assert!(row.split(',').nth(11) == Some("14.853546"), "{row}");
+}
+
+#[test]
+fn wrong_vertices_are_listed_with_the_reason() {
+    let input = sample("zee7_mu2");
+    let arguments = ["--preset", "thesis", "--detector", "generic"];
+    let table = succeeded(find(&[&[input.as_str(), "--wrong"], &arguments[..]].concat()));
+    let rows: Vec<&str> = table.lines().filter(|line| line.contains(", wrong: ")).collect();
+    assert!(rows.iter().all(|row| row.contains("pairs point at it")) && !rows.is_empty(), "{table}");
+    let last = table.lines().last().expect("a score");
+    assert!(last.contains(&format!("true hard scatter in {} (", 20 - rows.len())), "{table}");
+    let outside = succeeded(find(&[&input, "--wrong", "--event", "3", "--z-min", "20"]));
+    assert!(outside.contains("wrong: true z is outside the searched range, 19.8 to 200.2 mm"), "{outside}");
+    failed(&find(&[&input, "--wrong", "--format", "csv"]), 2, &["true_z_mm and delta_mm"]);
+    let dir = folder();
+    failed(&find(&[&tracks(&dir), "--wrong"]), 2, &["there are none", "--truth"]);
+}
+
+#[test]
+fn events_are_selected_by_number() {
+    let dir = folder();
+    let text = "event_id,roi_id,rho,phi,z,layer\n3,0,50.5,0.1,3,0\n5,0,50.5,0.1,3,0\n9,0,50.5,0.1,3,0\n";
+    let csv = written(&dir, "points.csv", text);
+    let parquet = dir.path().join("points.parquet").display().to_string();
+    succeeded(zfinder(&["simulate", "--rois", "12", "-q", "-o", &parquet]));
+    let events = |output: &str| -> Vec<u64> {
+        let rows = output.lines().skip(1);
+        rows.map(|row| row.split(',').next().and_then(|event| event.parse().ok()).expect("an event")).collect()
+    };
+    let selected = |input: &str, numbers: &str| {
+        let output = find(&[input, "--detector", "atlas2010", "--peaks", "1", "--format", "csv", "--events", numbers]);
+        let said = stderr(&output);
+        (events(&succeeded(output)), said)
+    };
+    assert_eq!(selected(&csv, "4-9").0, [5, 9]);
+    assert_eq!(selected(&parquet, "2,7-8").0, [2, 7, 8]);
+    let (found, said) = selected(&csv, "3,4,10-11");
+    assert_eq!(found, [3]);
+    assert!(said.contains("warning: the input has no event 4,10-11: it has 3, with numbers from 3 to 9"), "{said}");
+    for command in ["find", "histogram"] {
+        failed(&zfinder(&[command, &csv, "--event", "4"]), 2, &["the input has no event 4: it has 3, with numbers"]);
+    }
+    failed(&find(&[&csv, "--events", "7-3"]), 2, &["`7-3` is no event number and no range"]);
+    // RoIs of other events are not missing, and not searched.
+    let rois = written(&dir, "rois.csv", "event_id,roi_id,phi_min,phi_max\n3,0,0,1\n5,0,0,1\n7,0,0,1\n");
+    let output = find(&[&csv, "--rois", &rois, "--format", "csv", "--event", "5"]);
+    let said = stderr(&output);
+    assert_eq!(events(&succeeded(output)), [5]);
+    assert!(!said.contains("warning"), "{said}");
 }
 
 #[test]
@@ -309,7 +409,7 @@ fn print_config_goes_round_and_the_order_is_preset_file_option() {
 #[test]
 fn a_closed_pipe_is_no_error() {
     let data = sample("zee7_mu2");
-    let mut child = spawn(&["find", "--engine", "reference", "--format", "json", "--peaks", "1000", &data]);
+    let mut child = spawn(&["find", "--engine", "reference", "--format", "jsonl", "--peaks", "1000", &data]);
     let mut line = String::new();
     BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
     assert!(line.starts_with("{\"schema\":"));
@@ -324,6 +424,8 @@ fn it_says_what_ran_and_how_to_use_it() {
     let said = stderr(&output);
     assert!(said.contains("reference engine") && said.contains("detector atlas2010"), "{said}");
     assert!(said.contains("2 events, 3 RoIs, 15 spacepoints"), "{said}");
+    let short = succeeded(zfinder(&["find", "-h"]));
+    assert!(short.starts_with("Examples:\n  zfinder find ") && short.lines().count() <= 60, "{short}");
     let help = succeeded(zfinder(&["find", "--help"]));
     for word in ["Exit codes:", "geometry_id_1", "--rois", "phi_min > phi_max", "Examples:"] {
         assert!(help.contains(word), "no `{word}` in:\n{help}");

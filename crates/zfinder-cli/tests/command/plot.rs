@@ -72,7 +72,8 @@ fn what_cannot_be_drawn_is_told() {
     let input = tracks(&dir);
     let output = dir.path().join("picture.svg").display().to_string();
     let plot = |arguments: &[&str]| zfinder(&[&["plot", "histogram", &input], arguments].concat());
-    failed(&plot(&["-o", &output, "--event", "7", "--roi", "2"]), 2, &["the input has no event 7, RoI 2"]);
+    failed(&plot(&["-o", &output, "--event", "7", "--roi", "2"]), 2, &["the input has no event 7: it has"]);
+    failed(&plot(&["-o", &output, "--roi", "7"]), 2, &["no selected event has an RoI 7"]);
     failed(&plot(&["-o", "picture.gif"]), 2, &["picture.gif", ".png, .svg or .pdf"]);
     failed(&plot(&["-o", &input]), 2, &["the output file is one of the inputs"]);
     failed(&plot(&[]), 2, &["--output"]);

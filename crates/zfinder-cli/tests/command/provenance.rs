@@ -89,8 +89,8 @@ fn json_lines_hold_to_their_schema() {
     let schema = schema();
     let dir = folder();
     let lone = written(&dir, "lone.csv", "x,y,z,layer\n50,1,12,0\n");
-    let text = find(&["--format", "json", "--peaks", "3", "--digest", &sample("zee7_mu2")])
-        + &find(&["--format", "json", &lone]);
+    let text = find(&["--format", "jsonl", "--peaks", "3", "--digest", &sample("zee7_mu2")])
+        + &find(&["--format", "jsonl", &lone]);
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 1 + 20 + 1 + 1 + 1);
     for line in &lines {
@@ -133,7 +133,7 @@ fn every_format_has_the_same_provenance() {
 
     // A digest depends on the content, and not on the file.
     let digests = |arguments: &[&str]| {
-        let text = find(&[&[input.as_str(), "--format", "json"], arguments].concat());
+        let text = find(&[&[input.as_str(), "--format", "jsonl"], arguments].concat());
         let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
         ["config_digest", "detector_digest"].map(|name| first[name].clone())
     };
@@ -155,7 +155,7 @@ fn every_format_has_the_same_provenance() {
 #[test]
 fn an_adapter_is_named() {
     let Some(adapter) = zfinder_testing::on_fast_adapters().into_iter().next() else { return };
-    let arguments = ["find", "-q", "--format", "json", "--adapter", &adapter.index.to_string(), &sample("zee7_mu2")];
+    let arguments = ["find", "-q", "--format", "jsonl", "--adapter", &adapter.index.to_string(), &sample("zee7_mu2")];
     let text = succeeded(zfinder(&arguments));
     let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
     assert_eq!(first["engine"], "GPU engine, f32");

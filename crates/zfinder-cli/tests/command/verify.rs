@@ -44,7 +44,7 @@ fn a_digest_is_that_of_the_answers_alone() {
         "--pair-weight",
         "any",
         "--format",
-        "json",
+        "jsonl",
         "--engine",
         "cpu",
         &data,

@@ -237,7 +237,7 @@ fn reports_name_preset_and_changed_keys() {
 
 #[test]
 fn help_shows_the_values_of_the_preset_of_the_run() {
-    let help = |arguments: &[&str]| succeeded(zfinder(&[&["find"][..], arguments, &["-h"]].concat()));
+    let help = |arguments: &[&str]| succeeded(zfinder(&[&["find"][..], arguments, &["--help"]].concat()));
     assert!(help(&[]).contains("[auto: 4]") && help(&[]).contains("[auto: 0.0001]"), "{}", help(&[]));
     assert!(help(&["--preset", "jet"]).contains("[jet: 3]"));
     assert!(help(&["--preset=default"]).contains("[default: 1]"));

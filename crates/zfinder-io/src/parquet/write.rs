@@ -14,7 +14,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
-use crate::answer_columns::{COUNT, FITTED, HITS, TRACKLET_NUMBERS};
+use crate::answer_columns::{COUNT, FITTED, HITS, TRACKLET_NUMBERS, TRUE_Z};
 use crate::error::{Error, Result};
 use crate::{Provenance, SpacepointWriter, VertexColumns};
 use zfinder::RoiResult;
@@ -51,11 +51,14 @@ const VERTICES: &str = "message schema {
     required boolean fallback;";
 
 /// Returns the schema of vertices.
-fn vertex_schema(columns: VertexColumns) -> String {
+fn vertex_schema(columns: VertexColumns<'_>) -> String {
     let mut schema = VERTICES.to_owned();
-    if columns == VertexColumns::Fitted {
+    if columns.is_fitted {
         schema.push_str(&format!("optional int64 {COUNT} (INTEGER(64, false));"));
         FITTED.iter().for_each(|(name, _)| schema.push_str(&format!("optional double {name};")));
+    }
+    if columns.truth.is_some() {
+        TRUE_Z.iter().for_each(|name| schema.push_str(&format!("optional double {name};")));
     }
     schema + "}"
 }
@@ -265,16 +268,16 @@ impl<T> Optional<T> {
 /// let mut results = zfinder::Results::new();
 /// results.push(RoiSummary::default(), []);
 /// let mut file = Vec::new();
-/// let columns = VertexColumns::Histogram;
+/// let columns = VertexColumns::default();
 /// let mut writer = ParquetVertices::new(&mut file, "vertices.parquet".as_ref(), columns)?;
 /// writer.write(results.roi(0))?;
 /// writer.finish()?;
 /// assert!(file.ends_with(b"PAR1"));
 /// # Ok::<(), zfinder_io::Error>(())
 /// ```
-pub struct ParquetVertices<W: Write + Send> {
+pub struct ParquetVertices<'a, W: Write + Send> {
     groups: GroupWriter<W>,
-    columns: VertexColumns,
+    columns: VertexColumns<'a>,
     rows: VertexRows,
 }
 
@@ -295,14 +298,15 @@ struct VertexRows {
     /// Of vertices that tracklets were fitted to.
     tracklet_count: Optional<i64>,
     fitted: [Optional<f64>; FITTED.len()],
+    true_z: [Optional<f64>; TRUE_Z.len()],
 }
 
-impl<W: Write + Send> ParquetVertices<W> {
+impl<'a, W: Write + Send> ParquetVertices<'a, W> {
     /// Begins a file; `path` is what errors name.
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn new(out: W, path: &Path, columns: VertexColumns) -> Result<Self> {
+    pub fn new(out: W, path: &Path, columns: VertexColumns<'a>) -> Result<Self> {
         let groups = GroupWriter::new(out, path, &vertex_schema(columns), &["z_mm", "z_error_mm"])?;
         Ok(Self { groups, columns, rows: VertexRows::default() })
     }
@@ -322,6 +326,7 @@ impl<W: Write + Send> ParquetVertices<W> {
     pub fn write(&mut self, result: RoiResult<'_>) -> Result<()> {
         let RoiSummary { id, status, is_fallback, .. } = result.summary();
         let vertices = result.vertices();
+        let true_z_mm = self.columns.true_z_mm(id);
         let found = vertices.iter().map(Some).chain(vertices.is_empty().then_some(None));
         for (number, vertex) in found.enumerate() {
             let rows = &mut self.rows;
@@ -340,6 +345,8 @@ impl<W: Write + Send> ParquetVertices<W> {
             for (column, (_, number)) in rows.fitted.iter_mut().zip(FITTED) {
                 column.push(vertex.and_then(|vertex| number(&vertex)));
             }
+            rows.true_z[0].push(true_z_mm);
+            rows.true_z[1].push(vertex.zip(true_z_mm).map(|(vertex, true_z_mm)| vertex.z_mm - true_z_mm));
             if rows.event.len() >= ROW_GROUP {
                 self.write_group()?;
             }
@@ -372,11 +379,12 @@ impl<W: Write + Send> ParquetVertices<W> {
             rows.background.write::<DoubleType, W>(group)?;
             rows.rank.write::<DoubleType, W>(group)?;
             write_column::<BoolType, W>(group, [&rows.fallback], REQUIRED)?;
-            if columns == VertexColumns::Histogram {
-                return Ok(());
+            if columns.is_fitted {
+                rows.tracklet_count.write::<Int64Type, W>(group)?;
+                rows.fitted.iter().try_for_each(|column| column.write::<DoubleType, W>(group))?;
             }
-            rows.tracklet_count.write::<Int64Type, W>(group)?;
-            rows.fitted.iter().try_for_each(|column| column.write::<DoubleType, W>(group))
+            let mut true_z = rows.true_z.iter().filter(|_| columns.truth.is_some());
+            true_z.try_for_each(|column| column.write::<DoubleType, W>(group))
         })
     }
 }

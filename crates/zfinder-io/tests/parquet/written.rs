@@ -73,7 +73,7 @@ fn vertices_are_written_as_in_csv() {
     results.push(without, []);
     let dir = folder();
     let path = dir.path().join("vertices.parquet");
-    let columns = VertexColumns::Histogram;
+    let columns = VertexColumns::default();
     let mut writer = ParquetVertices::new(File::create(&path).expect("a file"), &path, columns).expect("a writer");
     results.iter().for_each(|result| writer.write(result).expect("written"));
     writer.finish().expect("written");
