@@ -79,7 +79,10 @@ impl fmt::Display for Error {
         match self {
             Self::Config { key, value, reason } => write!(f, "option `{key}`: {value} {reason}"),
             Self::UnknownKey { name, known } => {
-                write!(f, "there is no option `{name}`: the options are {}", known.join(", "))
+                let distance = |key: &str| strsim::damerau_levenshtein(name, key);
+                let nearest = known.iter().min_by_key(|key| distance(key)).filter(|key| distance(key) <= 2);
+                let advice = nearest.map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
+                write!(f, "there is no option `{name}`: the options are {}{advice}", known.join(", "))
             }
             Self::Detector { detector, layer: Some(layer), reason } => {
                 write!(f, "detector `{detector}`: layer {layer}: {reason}")

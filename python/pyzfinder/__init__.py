@@ -3,7 +3,7 @@
 The package wraps the Rust library zfinder for arrays of numpy, awkward and Arrow.
 
 >>> import pyzfinder
->>> sample = pyzfinder.simulate(rois=100)
+>>> sample = pyzfinder.simulate(rois=100, detector="atlas2010")
 >>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
 >>> results = finder.find(sample.spacepoints)
 >>> results

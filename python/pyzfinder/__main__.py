@@ -1,18 +1,16 @@
 """The command ``zfinder``; also ``python -m pyzfinder``."""
 
-import os
 import sys
 
 
 def main() -> int:
     """Run the command with the arguments of the process and return the exit code."""
     from . import _pyzfinder
+    from ._config import quiet_drivers
 
-    # Without this variable the command would restart its process, which is Python here.
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    if sys.platform == "linux" and not os.path.isabs(runtime):
-        os.environ["XDG_RUNTIME_DIR"] = "/nonexistent"
-    return _pyzfinder.command(["zfinder", *sys.argv[1:]])
+    # Without the variable that this sets, the command would restart its process, which is Python.
+    with quiet_drivers():
+        return _pyzfinder.command(["zfinder", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

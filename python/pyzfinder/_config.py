@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +17,43 @@ from ._errors import ConfigError, FileError, InputError
 from ._html import table
 from ._keys import Keys
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._keys import KeyOptions
+
 #: Names of the built-in detectors.
 DETECTORS = tuple(_pyzfinder.detectors())
 
 
-def presets() -> list[str]:
-    """Return the names of all presets.
+@contextlib.contextmanager
+def quiet_drivers() -> Iterator[None]:
+    """Keep a line of Mesa about XDG_RUNTIME_DIR from standard error while adapters are opened.
+
+    Mesa looks for a Wayland display, which is not needed, in a folder that this variable names.
+    """
+    name = "XDG_RUNTIME_DIR"
+    before = os.environ.get(name)
+    if sys.platform != "linux" or (before is not None and os.path.isabs(before)):
+        yield
+        return
+    os.environ[name] = "/nonexistent"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
+
+
+def presets() -> dict[str, str]:
+    """Return all presets.
 
     Returns
     -------
-    list of str
+    dict of str to str
+        Name and use of each preset.
 
     Examples
     --------
@@ -32,7 +61,7 @@ def presets() -> list[str]:
     >>> "hard-scatter" in pyzfinder.presets()
     True
     """
-    return _pyzfinder.presets()
+    return dict(_pyzfinder.presets())
 
 
 def keys() -> list[dict[str, str]]:
@@ -92,7 +121,7 @@ class Config(Keys, Mapping[str, Any]):
 
     __slots__ = ("_json", "_keys")
 
-    def __init__(self, preset: str = "auto", **keys: Any) -> None:
+    def __init__(self, preset: str = "auto", **keys: Unpack[KeyOptions]) -> None:
         self._set(_pyzfinder.config_json(preset, _to_json(keys)))
 
     def _set(self, text: str) -> None:
@@ -158,7 +187,7 @@ class Config(Keys, Mapping[str, Any]):
             return cls.read(value)
         return cls(value)
 
-    def replace(self, **keys: Any) -> Config:
+    def replace(self, **keys: Unpack[KeyOptions]) -> Config:
         """Return a configuration with some keys changed."""
         return type(self)(**{**self._keys, **keys})
 
@@ -375,4 +404,5 @@ def adapters() -> list[dict[str, Any]]:
     list of dict
         Index, name, kind, backend, driver and abilities of each adapter.
     """
-    return _pyzfinder.adapters()
+    with quiet_drivers():
+        return _pyzfinder.adapters()

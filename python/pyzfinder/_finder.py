@@ -9,16 +9,21 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _pyzfinder
-from ._config import DETECTORS, Config, Detector
+from ._config import DETECTORS, Config, Detector, quiet_drivers
 from ._errors import ConfigError, EngineError, InputError
 from ._histogram import Histogram
 from ._html import table
 from ._objects import Objects
 from ._results import Results
 from ._spacepoints import Spacepoints, spacepoints_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._keys import KeyOptions
 
 log = logging.getLogger("pyzfinder")
 
@@ -54,6 +59,8 @@ class Finder:
         How z is summed.
     encoding : {"lossless", "compact"}
         How spacepoints travel to a GPU.
+    **keys
+        Keys of the configuration to change, as ``peaks=2``; `keys` lists them.
 
     Raises
     ------
@@ -83,6 +90,7 @@ class Finder:
         precision: str = "f32",
         accumulate: str = "fixed",
         encoding: str = "lossless",
+        **keys: Unpack[KeyOptions],
     ) -> None:
         _pyzfinder.check_engine(engine)
         if threads is not None and (
@@ -94,6 +102,10 @@ class Finder:
                 f"no detector is given: give {', '.join(DETECTORS)}, a Detector or a TOML file"
             )
         self.config = Config.coerce(config)
+        if "preset" in keys:
+            raise ConfigError("the preset is the first argument: Finder('jet', ...)")
+        if keys:
+            self.config = self.config.replace(**keys)
         self.detector = detector if isinstance(detector, Detector) else Detector(detector)
         self.engine = engine
         adapters = (
@@ -151,14 +163,15 @@ class Finder:
                     "a GPU was opened before this process was forked: start processes with "
                     "multiprocessing's method spawn or forkserver"
                 )
-            core = _pyzfinder.Core(
-                self.config._json,
-                self.detector.to_toml(),
-                engine=self.engine,
-                adapters=list(self.adapters),
-                threads=self.threads,
-                **self._words,
-            )
+            with quiet_drivers():
+                core = _pyzfinder.Core(
+                    self.config._json,
+                    self.detector.to_toml(),
+                    engine=self.engine,
+                    adapters=list(self.adapters),
+                    threads=self.threads,
+                    **self._words,
+                )
             if not core.uses_host:
                 _gpu_process = process
             self._core, self._threads, self._process = core, None, process
@@ -277,7 +290,7 @@ class Finder:
         Examples
         --------
         >>> import pyzfinder
-        >>> sample = pyzfinder.simulate(rois=4).spacepoints
+        >>> sample = pyzfinder.simulate(rois=4, detector="atlas2010").spacepoints
         >>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
         >>> futures = [finder.submit(event) for event in sample.partitions(1)]
         >>> [len(future.result()) for future in futures]
@@ -309,7 +322,7 @@ class Finder:
         --------
         >>> import asyncio
         >>> import pyzfinder
-        >>> sample = pyzfinder.simulate(rois=4).spacepoints
+        >>> sample = pyzfinder.simulate(rois=4, detector="atlas2010").spacepoints
         >>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
         >>> async def all_events():
         ...     return await asyncio.gather(*map(finder.find_async, sample.partitions(1)))
@@ -375,7 +388,7 @@ class Finder:
         Examples
         --------
         >>> import pyzfinder
-        >>> sample = pyzfinder.simulate(rois=40).spacepoints
+        >>> sample = pyzfinder.simulate(rois=40, detector="atlas2010").spacepoints
         >>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
         >>> [len(results) for results in finder.stream(sample.partitions(16))]
         [16, 16, 8]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypedDict
 
 
 class Keys:
@@ -115,4 +115,51 @@ class Keys:
     #: Least transverse momentum of a tracklet (0.05 to 1000 GeV).
     tracklet_pt_gev: float
     #: Least significance of a vertex of tracklets (0 to 1000000000 sigma).
+    tracklet_significance: float
+
+
+class KeyOptions(TypedDict, total=False):
+    """The keys of `Config` but its preset, as keyword arguments."""
+
+    peaks: int
+    neighbours: Literal["single", "bending"]
+    pair_weight: Literal["one", "any", "count", "pt"]
+    ranking: Literal["entries", "directions"]
+    z_estimate: Literal["mean", "densest"]
+    phi_window: Literal["full-scan", "spacepoints"]
+    beam_spot_mm: list[float]
+    beam_spot_tilt: list[float]
+    beam_width_mm: float
+    extrapolation: Literal["linear", "accurate"]
+    max_layer: int | Literal["all", "pixel", "short-strip", "long-strip"]
+    first_layers: int
+    fallback: Literal["none", "full-scan"]
+    z_bin_mm: float
+    z_bin_eta_coeff: float
+    z_min_mm: float
+    z_max_mm: float
+    charge_aware: bool
+    histogram_per_slice: bool
+    max_pairs: float
+    max_triplets: float
+    vertex_separation_bins: float
+    vertex_distance_cut: float
+    vertex_mixing: float
+    significance: Literal["poisson", "gaussian"]
+    min_significance: float
+    percentile: float
+    prefer_central: bool
+    phi_slice_deg: float
+    wrap_full_scan: bool
+    neighbour_multiplier: float
+    neighbour_max: int | None
+    bending_pt_gev: float
+    field_t: float
+    dphi_deta: float
+    triplet_dz_mm: float
+    triplet_dk: float
+    triplet_dp: float
+    all_vertices: bool
+    tracklets: Literal["off", "window", "all"]
+    tracklet_pt_gev: float
     tracklet_significance: float

@@ -128,7 +128,7 @@ class Results:
     Examples
     --------
     >>> import pyzfinder
-    >>> sample = pyzfinder.simulate(rois=20)
+    >>> sample = pyzfinder.simulate(rois=20, detector="atlas2010")
     >>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
     >>> results = finder.find(sample.spacepoints)
     >>> len(results), results[0].status
@@ -226,7 +226,10 @@ class Results:
                 raise IndexError("a slice of results has step 1")
             return Results(self._columns.slice(first, max(first, end)))
         columns = self._read_all()
-        index = range(len(self))[key]
+        try:
+            index = range(len(self))[key]
+        except IndexError:
+            raise IndexError(f"there is no RoI {key}: there are {len(self)}") from None
         low, high = int(self.offsets[index]), int(self.offsets[index + 1])
         vertices = zip(*(columns[name][low:high].tolist() for name in _OF_VERTICES))
         return RoiResult(

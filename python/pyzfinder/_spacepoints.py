@@ -384,13 +384,13 @@ def spacepoints_of(table: Any, detector: Detector, seen: Any = None) -> Spacepoi
     if isinstance(table, Spacepoints):
         return table
     if _is_awkward(table):
-        return _of_columns(_awkward_columns(table), detector, seen)
+        return _of_columns(_awkward_columns(table), detector, seen, table=table)
     table = _computed(table)
     if not isinstance(table, Mapping) and not _is_frame(table) and _is_arrow(table):
         batches = _pyzfinder.import_arrow(table, list(_WANTED))
         if not batches:
             return Spacepoints(([], [], []), [], [0])
-        return _of_columns(_join(batches), detector, seen)
+        return _of_columns(_join(batches), detector, seen, table=table)
     columns = _columns_of(table)
     if columns is None:
         raise InputTypeError(
@@ -399,7 +399,7 @@ def spacepoints_of(table: Any, detector: Detector, seen: Any = None) -> Spacepoi
         )
     offsets, rois = columns.pop("offsets", None), columns.pop("rois", None)
     flat = {name: (column, None) for name, column in columns.items() if name in _WANTED}
-    return _of_columns(flat, detector, seen, offsets, rois)
+    return _of_columns(flat, detector, seen, offsets, rois, table)
 
 
 def _computed(table: Any) -> Any:
@@ -445,21 +445,43 @@ def _is_arrow(table: Any) -> bool:
     return hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
 
 
+def _found_columns(columns: dict[str, Any], table: Any, wanted: tuple[str, ...]) -> str:
+    """Return the names of the columns that are there, and advice about missing ones."""
+    schema = getattr(table, "schema", None)
+    places = ((schema, "names"), (table, "fields"), (table, "columns"))
+    if isinstance(table, Mapping):
+        names = list(table)
+    elif getattr(getattr(table, "dtype", None), "names", None):
+        names = list(table.dtype.names)
+    else:
+        given = (getattr(of, name, None) for of, name in places)
+        names = next((list(one) for one in given if one is not None and not callable(one)), [])
+    there = [name for name in map(str, names) if name not in ("offsets", "rois")] or list(columns)
+    missing = [name for name in wanted if name not in columns]
+    advice = _pyzfinder.column_advice(missing, there)
+    return f"there are: {', '.join(there[:40]) or 'none'}{advice}"
+
+
 def _of_columns(
     columns: dict[str, tuple[Any, Any]],
     detector: Detector,
     seen: Any = None,
     offsets: Any = None,
     rois: Any = None,
+    table: Any = None,
 ) -> Spacepoints:
-    """Make spacepoints of columns by name, each with its values and the offsets of its lists."""
+    """Make spacepoints of columns by name, each with its values and the offsets of its lists.
+
+    Errors name the columns of `table`, from which they come.
+    """
     if {"rho", "phi", "z"} <= columns.keys():
         names, is_cartesian = ("rho", "phi", "z"), False
     elif {"x", "y", "z"} <= columns.keys():
         names, is_cartesian = ("x", "y", "z"), True
     else:
-        found = ", ".join(columns) or "none"
-        raise InputError(f"columns x, y, z or rho, phi, z are expected; there are: {found}")
+        missing = ("x", "y", "z", "rho", "phi", "layer")
+        found = _found_columns(columns, table, missing)
+        raise InputError(f"columns x, y, z or rho, phi, z are expected; {found}")
     if "layer" in columns:
         of_layers: tuple[str, ...] = ("layer",)
     elif {"volume_id", "layer_id"} <= columns.keys():
@@ -467,7 +489,10 @@ def _of_columns(
     elif "geometry_id" in columns:
         of_layers = ("geometry_id",)
     else:
-        raise InputError("a column layer, volume_id and layer_id, or geometry_id is expected")
+        found = _found_columns(columns, table, ("layer",))
+        raise InputError(
+            f"a column layer, volume_id and layer_id, or geometry_id is expected; {found}"
+        )
     lists = [columns[name][1] for name in (*names, *of_layers)]
     is_list = lists[0] is not None
     for name, other in zip((*names, *of_layers), lists):

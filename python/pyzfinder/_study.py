@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _pyzfinder
 from ._config import Detector
-from ._errors import InputError
+from ._errors import ConfigError, InputError
 from ._optional import require
 from ._results import Results
 from ._spacepoints import Spacepoints, _array, _columns_of, _ids
@@ -92,7 +92,7 @@ def simulate(
     rois: int | None = None,
     *,
     seed: int = 1,
-    detector: str = "atlas2010",
+    detector: str | None = None,
     full_scan: bool = False,
     **knobs: Any,
 ) -> Sample:
@@ -107,7 +107,7 @@ def simulate(
     seed : int
         Seed of all random numbers. Equal options give equal bits.
     detector : {"atlas2010", "generic"}
-        The layers.
+        The layers. It must be given, as to `Finder`.
     full_scan : bool
         Whole events in place of RoIs: the full circle and no window.
     **knobs
@@ -122,10 +122,12 @@ def simulate(
     Examples
     --------
     >>> import pyzfinder
-    >>> sample = pyzfinder.simulate(rois=10, pile_up=20)
+    >>> sample = pyzfinder.simulate(rois=10, detector="atlas2010", pile_up=20)
     >>> len(sample.spacepoints), len(sample.truth)
     (10, 10)
     """
+    if detector is None:
+        raise ConfigError("no detector is given: give atlas2010 or generic")
     columns, truth = _pyzfinder.simulate(sample, rois, seed, detector, full_scan, knobs)
     return Sample(Spacepoints._of_rust(columns), Truth(**truth))
 
@@ -327,7 +329,7 @@ def evaluate(
     Examples
     --------
     >>> import pyzfinder
-    >>> sample = pyzfinder.simulate(rois=50)
+    >>> sample = pyzfinder.simulate(rois=50, detector="atlas2010")
     >>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
     >>> figures = pyzfinder.evaluate(finder.find(sample.spacepoints), sample.truth)
     >>> bool(figures["efficiency_first"].iloc[0] > 0.9)

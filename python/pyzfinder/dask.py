@@ -14,7 +14,7 @@ Examples
 --------
 >>> import dask, pyzfinder, pyzfinder.dask
 >>> finder = pyzfinder.Finder("auto", "atlas2010", engine="cpu")
->>> parts = list(pyzfinder.simulate(rois=30).spacepoints.partitions(10))
+>>> parts = list(pyzfinder.simulate(rois=30, detector="atlas2010").spacepoints.partitions(10))
 >>> import dask.bag
 >>> bag = pyzfinder.dask.find_bag(dask.bag.from_sequence(parts, npartitions=3), finder)
 >>> with dask.config.set(scheduler="synchronous"):

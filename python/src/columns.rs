@@ -209,3 +209,9 @@ fn range_at((low, high): ColumnPair<'_>, index: usize) -> Option<(f64, f64)> {
     let range = (low[index], high[index]);
     (!(range.0.is_nan() && range.1.is_nan())).then_some(range)
 }
+
+/// Returns advice about missing columns that are there under other names.
+#[pyfunction]
+pub(crate) fn column_advice(missing: Vec<String>, names: Vec<String>) -> String {
+    column_names::advice(missing.iter().map(String::as_str), names.iter().map(String::as_str))
+}

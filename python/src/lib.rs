@@ -21,7 +21,7 @@ mod _pyzfinder {
     #[pymodule_export]
     use super::arrow::{ArrowBuffer, export_results, import_arrow};
     #[pymodule_export]
-    use super::columns::{SeenRois, event_column};
+    use super::columns::{SeenRois, column_advice, event_column};
     #[cfg(feature = "command")]
     #[pymodule_export]
     use super::command;

@@ -29,10 +29,10 @@ pub(crate) fn parse_detector(what: &str, text: &str) -> PyResult<Detector> {
     }
 }
 
-/// Returns the names of all presets.
+/// Returns the names of all presets, each with its use.
 #[pyfunction]
-pub(crate) fn presets() -> Vec<&'static str> {
-    Preset::ALL.iter().map(|preset| preset.as_str()).collect()
+pub(crate) fn presets() -> Vec<(&'static str, String)> {
+    Preset::WORDS.iter().map(|word| (word.word, word.summary())).collect()
 }
 
 /// Returns the keys of the configuration, each as a dictionary.

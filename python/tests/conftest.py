@@ -33,4 +33,4 @@ def finder():
 
 @pytest.fixture(scope="session")
 def sample():
-    return pyzfinder.simulate(rois=60)
+    return pyzfinder.simulate(rois=60, detector="atlas2010")

@@ -18,7 +18,7 @@ HEAD = '''\
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypedDict
 
 
 class Keys:
@@ -28,22 +28,36 @@ class Keys:
 
 '''
 
+OPTIONS = '''
+
+class KeyOptions(TypedDict, total=False):
+    """The keys of `Config` but its preset, as keyword arguments."""
+
+'''
+
+
+def annotation(key):
+    """Return the annotation of a key, formatted as ruff does."""
+    line = f"    {key['name']}: {key['type']}"
+    if len(line) > 100:
+        line = line.replace("[", "[\n        ").replace(", ", ",\n        ")
+        line = line.replace("]", ",\n    ]")
+    return f"{line}\n"
+
 
 def attribute(key):
-    """Return the annotation of a key, formatted as ruff does, below its meaning."""
+    """Return the annotation of a key below its meaning."""
     is_number = "Literal" not in key["type"] and key["type"] != "bool"
     meaning = f"{key['meaning']} ({key['values']})." if is_number else f"{key['meaning']}."
     lines = textwrap.wrap(meaning, 100, initial_indent="    #: ", subsequent_indent="    #: ")
-    annotation = f"    {key['name']}: {key['type']}"
-    if len(annotation) > 100:
-        annotation = annotation.replace("[", "[\n        ").replace(", ", ",\n        ")
-        annotation = annotation.replace("]", ",\n    ]")
-    return "\n".join([*lines, annotation, ""])
+    return "\n".join([*lines, annotation(key)])
 
 
 def test_the_attributes_are_the_table_of_keys():
     path = Path(__file__).parents[1] / "pyzfinder" / "_keys.py"
-    wanted = HEAD + "".join(map(attribute, pyzfinder.keys()))
+    keys = pyzfinder.keys()
+    options = (annotation(key) for key in keys if key["name"] != "preset")
+    wanted = HEAD + "".join(map(attribute, keys)) + OPTIONS + "".join(options)
     if "ZFINDER_WRITE_PAGES" in os.environ:
         path.write_text(wanted, encoding="utf-8")
     assert path.read_text(encoding="utf-8") == wanted, "write the file as this test says"

@@ -76,7 +76,7 @@ def test_submitted_events_have_the_answers_of_the_batch(finder, sample):
 
 
 def test_the_interpreter_lock_is_released():
-    spacepoints = pyzfinder.simulate("highlum", rois=4, seed=3).spacepoints
+    spacepoints = pyzfinder.simulate("highlum", rois=4, seed=3, detector="atlas2010").spacepoints
     finder = Finder("default", "atlas2010", "reference").open()
     ticks, done = [], threading.Event()
 
@@ -103,7 +103,7 @@ def heed_interrupts():
 INTERRUPTED = """
 import numpy as np
 import pyzfinder
-sample = pyzfinder.simulate("highlum", rois=4).spacepoints
+sample = pyzfinder.simulate("highlum", rois=4, detector="atlas2010").spacepoints
 array = sample.to_awkward()[np.arange(4000) % 4]
 finder = pyzfinder.Finder("hard-scatter", "atlas2010", "reference").open()
 # One RoI that takes minutes.

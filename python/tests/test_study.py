@@ -104,7 +104,7 @@ def test_simulated_samples_are_those_of_the_command(tmp_path):
         rois,
     )
     assert run.returncode == 0, run.stderr
-    sample = pyzfinder.simulate(rois=30, seed=4, pile_up=20)
+    sample = pyzfinder.simulate(rois=30, seed=4, pile_up=20, detector="atlas2010")
     read = pyzfinder.read(path, "atlas2010", rois=rois)
     finder = Finder("jet", "atlas2010", "cpu")
     assert finder.find(read).digest == finder.find(sample.spacepoints).digest
@@ -112,9 +112,9 @@ def test_simulated_samples_are_those_of_the_command(tmp_path):
     np.testing.assert_allclose(again.z_mm, sample.truth.z_mm, atol=1e-5)
     assert np.array_equal(again.is_hard_scatter, sample.truth.is_hard_scatter)
     with pytest.raises(ConfigError, match="pileup"):
-        pyzfinder.simulate(pileup=3)
+        pyzfinder.simulate(pileup=3, detector="atlas2010")
     with pytest.raises(ConfigError):
-        pyzfinder.simulate(pile_up=-3)
+        pyzfinder.simulate(pile_up=-3, detector="atlas2010")
 
 
 def test_batches_of_files_make_up_the_whole(caplog):
@@ -284,7 +284,7 @@ def test_results_are_read_back_by_the_command(finder, sample, tmp_path):
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    sample = pyzfinder.simulate(rois=2)
+    sample = pyzfinder.simulate(rois=2, detector="atlas2010")
     results = pyzfinder.Finder("default", "atlas2010", engine="cpu").find(sample.spacepoints)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match=r"pandas: pip install 'pyzfinder\[pandas\]'"):

@@ -271,3 +271,53 @@ def shared(name):
 def test_scripts_of_reports_pass(script):
     path = shared(script)
     subprocess.run([sys.executable, path.name], cwd=path.parent, check=True, timeout=120)
+
+
+def test_similar_names_of_columns_are_named():
+    frame = flat().rename(columns={"x": "X", "layer": "Layer"})
+    tables = {
+        "frame": frame,
+        "dictionary": {name: frame[name].to_numpy() for name in frame},
+        "structured array": frame.to_records(index=False),
+        "Arrow": pa.Table.from_pandas(frame),
+        "awkward": ak.Array({name: frame[name].to_numpy() for name in frame}),
+    }
+    for name, table in tables.items():
+        with pytest.raises(InputError, match="`X` looks like `x`, `Layer` like `layer`") as raised:
+            FINDER.find(table)
+        assert "there are: " in str(raised.value), name
+    with pytest.raises(InputError, match="`lay` looks like `layer`: rename it"):
+        FINDER.find(flat().rename(columns={"layer": "lay"}))
+
+
+def test_an_index_out_of_range_says_how_many_there_are():
+    results = FINDER.find(flat())
+    for index in (len(EVENTS), -len(EVENTS) - 1):
+        with pytest.raises(IndexError, match=f"there is no RoI {index}: there are {len(EVENTS)}"):
+            results[index]
+
+
+def test_a_finder_takes_keys_of_the_configuration():
+    assert Finder("jet", "generic", peaks=2).config == Config("jet", peaks=2)
+    assert Finder("auto", "generic").replace(peaks=3).config.peaks == 3
+    with pytest.raises(pyzfinder.ConfigError, match="`peaks`: -1 must be a whole number, 1 to"):
+        Finder("auto", "generic", peaks=-1)
+    with pytest.raises(pyzfinder.ConfigError, match="peeks.*did you mean"):
+        Finder("auto", "generic", peeks=1)
+    with pytest.raises(pyzfinder.ConfigError, match="the preset is the first argument"):
+        Finder(preset="jet", detector="generic")
+
+
+def test_a_sample_and_a_finder_need_a_detector():
+    for call in (Finder, pyzfinder.simulate):
+        with pytest.raises(pyzfinder.ConfigError, match="no detector is given"):
+            call()
+
+
+def test_drivers_print_nothing():
+    code = "import os, pyzfinder; pyzfinder.adapters(); print(os.environ.get('XDG_RUNTIME_DIR'))"
+    variables = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("None\n", "")

@@ -202,6 +202,7 @@ mod tests {
         }
         let error = Config::default().set("peeks", "1").expect_err("no such key").to_string();
         assert!(error.starts_with("there is no option `peeks`: the options are preset, peaks"), "{error}");
+        assert!(error.ends_with("; did you mean `peaks`?"), "{error}");
     }
 
     /// Help, errors and pages show it without markup.

@@ -69,6 +69,42 @@ pub fn refusal(name: &str, key: &str) -> String {
     format!("column `{name}` looks like `{key}`, and would not be read: name it `{key}`, or differently")
 }
 
+/// Returns advice about columns of coordinates or layers that are there under other names: in
+/// another case, with a unit, or `r` for `rho`. Empty if no name is similar.
+///
+/// ```
+/// let names = ["X", "y_mm", "z", "layer"];
+/// let advice = column_names::advice(["x", "y"].into_iter(), names.into_iter());
+/// assert_eq!(advice, "; `X` looks like `x`, `y_mm` like `y`: rename them");
+/// ```
+pub fn advice<'a>(missing: impl Iterator<Item = &'a str>, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let pairs: Vec<(&str, &str)> =
+        missing.filter_map(|key| Some((names.clone().find(|name| is_renamed(&letters(name), key))?, key))).collect();
+    let mut text = String::new();
+    for (number, (name, key)) in pairs.iter().enumerate() {
+        let (begin, looks) = if number == 0 { ("; ", " looks") } else { (", ", "") };
+        text.push_str(&format!("{begin}`{name}`{looks} like `{key}`"));
+    }
+    match pairs.len() {
+        0 => {}
+        1 => text.push_str(": rename it"),
+        _ => text.push_str(": rename them"),
+    }
+    text
+}
+
+/// Returns whether letters are a usual name of a coordinate in mm or rad, or of a layer.
+fn is_renamed(letters: &str, key: &str) -> bool {
+    let others: &[&str] = match key {
+        "rho" => &["r", "rmm", "rt", "perp"],
+        "layer" => &["lay", "layernumber", "layerno", "layerindex", "ilayer"],
+        _ => &[],
+    };
+    let bare = letters.strip_suffix("mm").or_else(|| letters.strip_suffix("rad")).unwrap_or(letters);
+    let is_of_hit = ["hit", "sp", "pos"].iter().any(|prefix| bare.strip_prefix(prefix) == Some(key));
+    bare == key || is_of_hit || others.contains(&letters)
+}
+
 /// Returns the names in backquotes; only the first ones of many.
 pub fn quoted<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
     const MOST: usize = 40;
@@ -133,6 +169,27 @@ mod tests {
         assert_eq!(event_column(["entry", "subentry", "event"].into_iter()), Ok(Some("event")));
         for name in ["event_time", "events", "hit_id", "particle_id", "subentry", "level", "even"] {
             assert_eq!(event_column([name].into_iter()), Ok(None), "{name}");
+        }
+    }
+
+    #[test]
+    fn usual_names_of_coordinates_are_recognised() {
+        let advise = |missing: &str, name: &str| advice([missing].into_iter(), ["event_id", name].into_iter());
+        for (missing, name) in [
+            ("x", "X"),
+            ("x", "x_mm"),
+            ("y", "Y [mm]"),
+            ("z", "hit_z"),
+            ("rho", "r"),
+            ("rho", "Rho (mm)"),
+            ("phi", "PHI_rad"),
+            ("layer", "Layer"),
+            ("layer", "lay"),
+        ] {
+            assert_eq!(advise(missing, name), format!("; `{name}` looks like `{missing}`: rename it"));
+        }
+        for (missing, name) in [("x", "vx"), ("x", "x_cm"), ("z", "z0"), ("phi", "phi_deg"), ("layer", "player")] {
+            assert_eq!(advise(missing, name), "", "{name}");
         }
     }
 

@@ -54,8 +54,8 @@ pub(super) struct Find {
     /// task of an array 0 to N - 1 of SLURM, PBS or HTCondor, and auto/1-N from an array 1 to N, as
     /// those of LSF and Grid Engine. auto takes N as well from SLURM, HTCondor or Grid Engine, in a
     /// whole array only: no batch system tells a part that is submitted again from an array, so
-    /// submit tasks again with auto/N. The outputs of all shards can be concatenated, but
-    /// for JSON documents: in CSV only shard 0 has a header
+    /// submit tasks again with auto/N. The outputs of all shards can be concatenated, except
+    /// JSON documents: in CSV only shard 0 has a header
     #[arg(long, value_name = "I/N|auto/N|auto", value_parser = shard, hide_short_help = true, help_heading = "Input")]
     shard: Option<ShardOption>,
 
@@ -89,8 +89,9 @@ pub(super) struct Find {
     /// hard scatter and true pile-up are marked. The reference engine computes the histograms.
     #[arg(long, value_name = "ROIS", num_args = 0..=1, default_missing_value = "5", require_equals = true, help_heading = "Output")]
     show: Option<usize>,
-    /// Finally print the SHA-256 of the answers on standard error, and write it at the end of JSON: the
-    /// same for the same answers, in any order, on any engine but the reference engine
+    /// Finally print the SHA-256 of the answers on standard error, and write it at the end of JSON
+    ///
+    /// It is the same for the same answers, in any order, on any engine but the reference engine.
     #[arg(long, hide_short_help = true, help_heading = "Output")]
     digest: bool,
     #[command(flatten)]

@@ -122,8 +122,7 @@ impl<'a> AnswerFile<'a> {
         written
     }
 
-    /// Writes rows of a table, each with the reason why its first vertex is wrong. The other RoIs
-    /// have no row.
+    /// Writes rows of a table, each with the reason why its first vertex is wrong.
     pub(super) fn wrong_rows(&mut self, rows: &[(RoiResult<'_>, String)]) -> Result<(), Failure> {
         let Answers::Text(text) = &mut self.answers else { return Ok(()) };
         text.begin()?;

@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// ```
 /// use zfinder_io::EventNumbers;
 /// let numbers: EventNumbers = "3-5,12".parse()?;
-/// assert_eq!((0..20).filter(|&event_id| numbers.has(event_id)).collect::<Vec<_>>(), [3, 4, 5, 12]);
+/// assert_eq!((0..20).filter(|&event| numbers.has(event)).collect::<Vec<_>>(), [3, 4, 5, 12]);
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use column_names::{event_column, lookalike, quoted, refusal};
+use column_names::{advice, event_column, lookalike, quoted, refusal};
 
 use super::event::Addressing;
 
@@ -148,7 +148,7 @@ pub(super) enum SchemaFault {
 
 impl SchemaFault {
     /// Returns the reason in words, for a file with columns of these names.
-    pub(super) fn message<'a>(&self, names: impl Iterator<Item = &'a str>) -> String {
+    pub(super) fn message<'a>(&self, names: impl Iterator<Item = &'a str> + Clone) -> String {
         match self {
             Self::Missing(columns) => missing(columns, names),
             Self::Refused(reason) => reason.clone(),
@@ -157,7 +157,12 @@ impl SchemaFault {
 }
 
 /// "missing column `layer`; the file has `x`, `y`, `z`; wanted: ..."
-fn missing<'a>(missing: &[&str], names: impl Iterator<Item = &'a str>) -> String {
+fn missing<'a>(missing: &[&'a str], names: impl Iterator<Item = &'a str> + Clone) -> String {
     let plural = if missing.len() == 1 { "column" } else { "columns" };
-    format!("missing {plural} {}; the file has {}; expected: {WANTED}", quoted(missing.iter().copied()), quoted(names))
+    let advice = advice(missing.iter().copied(), names.clone());
+    format!(
+        "missing {plural} {}{advice}; the file has {}; expected: {WANTED}",
+        quoted(missing.iter().copied()),
+        quoted(names)
+    )
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::source;
 use super::whole::whole_of_text;
 use crate::error::{Error, Result};
-use column_names::{event_column, lookalike, quoted, refusal};
+use column_names::{advice, event_column, lookalike, quoted, refusal};
 use table_file::{RowError, Rows};
 
 /// More columns than any file of spacepoints has.
@@ -173,8 +173,9 @@ impl Table {
     pub(super) fn missing(&self, missing: &[&str], wanted: &str) -> Error {
         let plural = if missing.len() == 1 { "column" } else { "columns" };
         let mut message = format!(
-            "missing {plural} {}; the header has {}; expected: {wanted}",
+            "missing {plural} {}{}; the header has {}; expected: {wanted}",
             quoted(missing.iter().copied()),
+            advice(missing.iter().copied(), self.names.iter().map(String::as_str)),
             quoted(self.names.iter().map(String::as_str))
         );
         if let Some(other) = self.other_separator() {

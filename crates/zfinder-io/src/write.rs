@@ -141,8 +141,8 @@ pub fn write_json_line(out: &mut impl Write, result: RoiResult<'_>, truth: Optio
     out.write_all(b"\n")
 }
 
-/// Writes a JSON object without a line end: `event_id`, `roi_id`, `status`, `spacepoints` (those that
-/// took part), `outside_window`, `fallback` and `vertices`. Each vertex has `z_mm`, `weight`,
+/// Writes a JSON object without a line end: `event_id`, `roi_id`, `status`, `spacepoints` (those
+/// that took part), `outside_window`, `fallback` and `vertices`. Each vertex has `z_mm`, `weight`,
 /// `pairs`, `z_error_mm`, `rank`, `significance` and `background`; the last two are null if no
 /// background was computed. Vertices that tracklets were fitted to have the columns of
 /// [`VertexColumns::Fitted`], too. Tracklets follow as the list `tracklets`, each with `vertex`

@@ -6,12 +6,11 @@ use zfinder_io::{TruthVertex, primary_z};
 use crate::evaluate::WITHIN_MM;
 use crate::inspect::{Inspection, ZHistogram};
 
-/// Returns why the first vertex of `result` is more than [`WITHIN_MM`] from the true hard scatter:
-/// the range of z, the status, its position among the vertices, the pairs that point at both, and
-/// the rank of the hard scatter in the sum of pT^2. None if the first vertex is right, or if the
-/// hard scatter is unknown.
+/// Returns why the first vertex of `result` is further than [`WITHIN_MM`] from the true hard
+/// scatter. None if it is nearer, or if the hard scatter is unknown.
 ///
-/// `inspection` is of the same RoI and configuration.
+/// The reasons are the range of z, the status, the position of the right vertex, the pairs that
+/// point at both, and the rank of the hard scatter in the sum of pT^2. `inspection` is of the same RoI and configuration.
 pub fn reason(inspection: &Inspection, result: RoiResult<'_>, truth: &[TruthVertex]) -> Option<String> {
     let true_z_mm = primary_z(truth)?;
     let is_near = |z_mm: f64| (z_mm - true_z_mm).abs() < WITHIN_MM;

@@ -15,7 +15,7 @@ use crate::schema::{Schema, SchemaFault};
 use crate::source::{event_of_name, failed};
 use crate::truth_vertex::{EventVertices, TruthVertex};
 use crate::whole::{whole_of_float, whole_of_integer};
-use column_names::{event_column, quoted};
+use column_names::{advice, event_column, quoted};
 use zfinder::RoiId;
 
 /// A chunk ends with the entry that brings it to this many spacepoints, or after this many entries.
@@ -53,8 +53,9 @@ impl Layout {
         let all = ntuple.paths();
         let (schema, paths) = Schema::with_records(&all).map_err(|fault| match fault {
             SchemaFault::Missing(missing) => {
-                let there = quoted(all.iter().map(String::as_str));
-                format!("lacks {} and has the fields {there}", quoted(missing.into_iter()))
+                let there = || all.iter().map(String::as_str);
+                let advice = advice(missing.iter().copied(), there());
+                format!("lacks {} and has the fields {}{advice}", quoted(missing.into_iter()), quoted(there()))
             }
             SchemaFault::Refused(reason) => format!("is refused: {reason}"),
         })?;

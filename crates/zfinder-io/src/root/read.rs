@@ -14,7 +14,7 @@ use crate::event::{ReadOptions, too_many};
 use crate::guard::quietly;
 use crate::schema::{Schema, SchemaFault};
 use crate::source::{event_of_name, failed};
-use column_names::quoted;
+use column_names::{advice, quoted};
 use zfinder::RoiId;
 
 /// A chunk ends with the entry that brings it to this many spacepoints, or after this many entries.
@@ -152,7 +152,9 @@ pub(super) fn layout(tree: &ReaderTree) -> Result<TreeLayout, String> {
     let names: Vec<&str> = tree.branches().map(oxyroot::Branch::name).collect();
     let schema = Schema::new(names.iter().copied()).map_err(|fault| match fault {
         SchemaFault::Missing(missing) => {
-            format!("lacks {} and has the branches {}", quoted(missing.into_iter()), quoted(names.iter().copied()))
+            let advice = advice(missing.iter().copied(), names.iter().copied());
+            let there = quoted(names.iter().copied());
+            format!("lacks {} and has the branches {there}{advice}", quoted(missing.into_iter()))
         }
         SchemaFault::Refused(reason) => format!("is refused: {reason}"),
     })?;
