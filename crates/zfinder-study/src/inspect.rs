@@ -69,6 +69,8 @@ pub struct Inspection {
     pub background: Option<f64>,
     /// All spacepoints with usable coordinates about the beam, including those that took no part.
     pub spacepoints: Vec<Spacepoint>,
+    /// Name of the detector.
+    pub detector: String,
     /// Preset and changed keys of the configuration, in words.
     pub configuration: String,
 }
@@ -145,12 +147,13 @@ impl Inspect for ZFinder {
     fn inspect<'a>(&self, roi: impl Into<RoiView<'a>>) -> Result<Inspection> {
         let roi = roi.into();
         let mut inspection = inspect(&ReferenceEngine::new(self.config(), self.detector())?, roi)?;
+        inspection.detector = self.detector().name().to_owned();
         inspection.configuration = config_summary(self.config());
         match self.config().fallback_config() {
             Some(config) if inspection.summary.status == Status::NoPeak => {
                 let mut again = inspect(&ReferenceEngine::new(&config, self.detector())?, roi)?;
                 again.summary.is_fallback = true;
-                again.configuration = inspection.configuration;
+                (again.detector, again.configuration) = (inspection.detector, inspection.configuration);
                 Ok(again)
             }
             _ => Ok(inspection),
@@ -178,8 +181,8 @@ fn inspect(engine: &ReferenceEngine, roi: RoiView<'_>) -> Result<Inspection> {
     let background = engine.background(&filled);
     let peaks: Vec<Peak> = engine.find_peaks(&mut filled);
     let spacepoints = roi.spacepoints().filter_map(|s| engine.about_beam(s)).collect();
-    let configuration = String::new();
-    Ok(Inspection { summary: filled.summary, histograms, peaks, background, spacepoints, configuration })
+    let summary = filled.summary;
+    Ok(Inspection { summary, histograms, peaks, background, spacepoints, ..Inspection::default() })
 }
 
 fn z_histogram(filled: &FilledRoi, histogram: Histogram<'_>) -> ZHistogram {

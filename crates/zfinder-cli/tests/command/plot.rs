@@ -179,12 +179,22 @@ fn tracklets_of_an_event_are_drawn() {
         fs::read_to_string(&path).expect("written")
     };
     let all = draw(&["--preset", "all-vertices", "--tracklets", "all"]);
-    for word in ["30 vertices found, 32 true", " tracklets of the first vertex", "of no vertex", "true pile-up"] {
+    for word in [
+        "30 vertices, first z = ",
+        "; 32 true, hard scatter -38.7",
+        " mm; generic, preset ",
+        " tracklets of the first vertex",
+        "of no vertex",
+        "true pile-up",
+    ] {
         assert!(all.contains(word), "no `{word}` in:\n{all:.3000}");
     }
     // The vertices of the peaks, with the tracklets of the first one.
     let window = draw(&["--tracklets", "window"]);
-    assert!(window.contains("2 vertices found") && window.contains(" tracklets of the first vertex"), "{window:.3000}");
+    assert!(
+        window.contains("2 vertices, first z = ") && window.contains(" tracklets of the first vertex"),
+        "{window:.3000}"
+    );
     assert!(!draw(&[]).contains("tracklet"));
 }
 

@@ -4,6 +4,10 @@ use hep_figure::{Axis, Colour, Entry, Figure, Key, Layer, Line, Marker, Panel, P
 
 use crate::evaluate::{By, Figures, InBin};
 
+/// The residuals are drawn to at least this many 68 % widths of the narrowest configuration.
+const RESIDUAL_WIDTHS: f64 = 10.0;
+/// The axis of the efficiency begins here, or where the data begin.
+const LEAST_LOW: f64 = 0.8;
 /// Number of bins of the distribution of residuals.
 const STEPS: usize = 50;
 /// Offset between the points of different configurations, as a fraction of the axis: equal values
@@ -100,11 +104,13 @@ impl Drawing<'_> {
     }
 
     fn efficiency(&self, by: By) -> Panel {
-        let y = Axis::new("efficiency", 0.0, 1.05).with_headroom();
+        let any = |f: &Figures| Some((f.any.low?, f.any.value?, f.any.high?));
+        let first = |f: &Figures| Some((f.first.low?, f.first.value?, f.first.high?));
+        let points = (0..self.configurations.len()).flat_map(|number| self.points(by, number, first));
+        let lowest = points.fold(LEAST_LOW, |lowest: f64, point| lowest.min(point.interval.0));
+        let y = Axis::new("efficiency", ((lowest * 10.0).floor() / 10.0).max(0.0), 1.05).with_headroom();
         let mut panel = Panel::new("efficiency", self.x(by), y);
         for number in 0..self.configurations.len() {
-            let any = |f: &Figures| Some((f.any.low?, f.any.value?, f.any.high?));
-            let first = |f: &Figures| Some((f.first.low?, f.first.value?, f.first.high?));
             panel.layers.push(Layer::Points(self.points(by, number, any), Marker::numbered(number).hollow()));
             panel.layers.push(Layer::Points(self.points(by, number, first), Marker::numbered(number)));
         }
@@ -131,22 +137,45 @@ impl Drawing<'_> {
         panel
     }
 
+    /// Returns the range of residuals that fits the narrowest configuration \[mm\].
+    fn residual_range_mm(&self) -> f64 {
+        let widths = self.configurations.iter().filter_map(|one| one.figures.residual_mm.width_68);
+        let narrowest = widths.filter(|&width| width > 0.0).fold(f64::INFINITY, f64::min);
+        round_up(RESIDUAL_WIDTHS * narrowest).min(self.within_mm)
+    }
+
     fn residuals(&self) -> Panel {
-        let within_mm = self.within_mm;
-        let width = 2.0 * within_mm / STEPS as f64;
-        let all: Vec<[f64; STEPS]> = self.configurations.iter().map(|one| distribution(one, within_mm)).collect();
+        let range_mm = self.residual_range_mm();
+        let width = 2.0 * range_mm / STEPS as f64;
+        let all: Vec<[f64; STEPS]> = self.configurations.iter().map(|one| distribution(one, range_mm)).collect();
         let top = all.iter().flatten().fold(0.0, |top: f64, &fraction| top.max(fraction));
-        let what = format!("fraction of RoIs / {} mm", (1e3 * width).round() / 1e3);
-        let x = Axis::new("first vertex less true z [mm]", -within_mm, within_mm);
+        let what = format!("fraction of RoIs / {} mm", (1e4 * width).round() / 1e4);
+        let mut title = "first vertex less true z [mm]".to_owned();
+        let outside = self.configurations.iter().map(|one| {
+            let outside = one.residuals_mm.iter().filter(|residual| residual.abs() > range_mm).count();
+            100.0 * outside as f64 / one.figures.rois.max(1) as f64
+        });
+        let outside: Vec<f64> = outside.collect();
+        if outside.iter().any(|&percent| percent > 0.0) {
+            let percents: Vec<String> = outside.iter().map(|percent| format!("{percent:.0}")).collect();
+            title.push_str(&format!(", outside: {} %", percents.join(", ")));
+        }
+        let x = Axis::new(title, -range_mm, range_mm);
         let mut panel = Panel::new("residuals", x, Axis::new(what, 0.0, positive(1.1 * top)).with_headroom());
         panel.layers.extend(all.iter().enumerate().map(|(number, fractions)| Layer::Steps {
-            edges: (0..=STEPS).map(|step| -within_mm + width * step as f64).collect(),
+            edges: (0..=STEPS).map(|step| -range_mm + width * step as f64).collect(),
             heights: fractions.to_vec(),
             line: Some(Line::numbered(number)),
             fill: None,
         }));
         panel
     }
+}
+
+/// Returns the smallest of 1, 2, 5, 10, 20, ... times a power of ten that is at least `length`.
+fn round_up(length: f64) -> f64 {
+    let unit = 10f64.powf(length.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * unit).find(|&round| round >= length).unwrap_or(length)
 }
 
 /// Returns the edges of a bin of whole numbers, half a unit beyond its first and last number.
@@ -159,12 +188,12 @@ fn positive(top: f64) -> f64 {
     if top > 0.0 { top } else { 1.0 }
 }
 
-/// Returns the fraction of RoIs with truth whose residual is in each bin from -`within_mm` to
-/// `within_mm`.
-fn distribution(configuration: &Plotted, within_mm: f64) -> [f64; STEPS] {
+/// Returns the fraction of RoIs with truth whose residual is in each bin from -`range_mm` to
+/// `range_mm`.
+fn distribution(configuration: &Plotted, range_mm: f64) -> [f64; STEPS] {
     let mut fractions = [0.0; STEPS];
-    for residual in configuration.residuals_mm {
-        let step = (residual + within_mm) / (2.0 * within_mm) * STEPS as f64;
+    for residual in configuration.residuals_mm.iter().filter(|residual| residual.abs() <= range_mm) {
+        let step = (residual + range_mm) / (2.0 * range_mm) * STEPS as f64;
         fractions[(step as usize).min(STEPS - 1)] += 1.0 / configuration.figures.rois.max(1) as f64;
     }
     fractions
@@ -180,5 +209,7 @@ mod tests {
         let plotted = Plotted { name: "", figures: &figures, bins: &[], residuals_mm: &[0.01, 0.02, -0.999] };
         let fractions = distribution(&plotted, 1.0);
         assert_eq!((fractions[0], fractions[STEPS / 2], fractions.iter().sum::<f64>()), (0.25, 0.5, 0.75));
+        assert_eq!(distribution(&plotted, 0.5).iter().sum::<f64>(), 0.5);
+        assert_eq!([0.15, 0.2, 3.0, 0.7].map(round_up), [0.2, 0.2, 5.0, 1.0]);
     }
 }

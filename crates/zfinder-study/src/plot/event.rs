@@ -64,7 +64,7 @@ impl Drawing<'_> {
             panels.push(self.panel("vertex", self.near(first.z_mm), "z near the first vertex [mm]"));
         }
         Figure {
-            title: title(self.inspection, self.vertices.len(), self.truth),
+            title: title(self.inspection, &self.vertices, self.truth),
             columns: panels.len(),
             panels,
             panel_size: (600.0, 560.0),

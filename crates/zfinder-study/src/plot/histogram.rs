@@ -56,7 +56,7 @@ impl Drawing<'_> {
             panels.push(self.panel("peak", &near, Some(peak.first_bin - first)));
         }
         Figure {
-            title: title(self.inspection, self.inspection.vertices().len(), self.truth),
+            title: title(self.inspection, &self.inspection.vertices().collect::<Vec<_>>(), self.truth),
             panels,
             columns: 1,
             panel_size: (900.0, 340.0),

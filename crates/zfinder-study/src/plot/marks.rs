@@ -1,7 +1,8 @@
 //! Markers of vertices and titles of RoIs.
 
 use hep_figure::{Colour, Entry, Key, Marker, Symbol};
-use zfinder_io::TruthVertex;
+use zfinder::Vertex;
+use zfinder_io::{TruthVertex, primary_z};
 
 use crate::inspect::Inspection;
 
@@ -26,24 +27,31 @@ pub(super) fn truth_entries(truth: &[TruthVertex]) -> Vec<Entry> {
         .collect()
 }
 
-pub(super) fn title(inspection: &Inspection, found: usize, truth: &[TruthVertex]) -> String {
+/// Returns the title of an RoI: its answer, its truth, and the configuration.
+pub(super) fn title(inspection: &Inspection, found: &[Vertex], truth: &[TruthVertex]) -> String {
     let summary = &inspection.summary;
     let mut title = format!(
-        "event {}, RoI {}: {} spacepoints, {} found",
+        "event {}, RoI {}: {}",
         summary.id.event_id,
         summary.id.roi_id,
-        summary.spacepoints,
-        match found {
+        match found.len() {
             1 => "1 vertex".to_owned(),
             number => format!("{number} vertices"),
         }
     );
+    match found.first() {
+        Some(first) => title.push_str(&format!(", first z = {:.2} mm", first.z_mm)),
+        None => title.push_str(&format!(" (status {})", summary.status)),
+    }
     if !truth.is_empty() {
-        title.push_str(&format!(", {} true", truth.len()));
+        title.push_str(&format!("; {} true", truth.len()));
     }
-    if found == 0 {
-        title.push_str(&format!(" (status {})", summary.status));
+    if let Some(z_mm) = primary_z(truth) {
+        let histogram = inspection.histogram();
+        let is_outside = z_mm < histogram.low_mm || z_mm > histogram.high_mm();
+        let outside = if is_outside { ", outside the histogram" } else { "" };
+        title.push_str(&format!(", hard scatter {z_mm:.2} mm{outside}"));
     }
-    title.push_str(&format!("; {}", inspection.configuration));
+    title.push_str(&format!("; {}, {}", inspection.detector, inspection.configuration));
     title
 }
