@@ -114,7 +114,7 @@ impl Reader {
             let rois = rois.as_deref().map(RoiTable::read).transpose()?;
             let warnings = inputs.skipped.iter().map(|path| format!("not a file of spacepoints: {}", path.display()));
             let warnings = warnings.collect();
-            let options = ReadOptions { on_error, max_spacepoints, tree, drop_invalid };
+            let options = ReadOptions { on_error, max_spacepoints, tree, drop_invalid, ..ReadOptions::default() };
             let reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options).with_shard(shard);
             Ok::<_, zfinder_io::Error>(State { reader, warnings })
         })?;

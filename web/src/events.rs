@@ -4,8 +4,8 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use zfinder::{Detector, Roi, RoiBatch, RoiId};
 use zfinder_io::{
-    Addressing, CsvWriter, MemoryFile, RoiTable, SpacepointReader, SpacepointWriter, TruthTable, TruthVertex,
-    addressing,
+    Addressing, CsvWriter, MemoryFile, ReadOptions, RoiTable, SpacepointReader, SpacepointWriter, TruthTable,
+    TruthVertex, addressing,
 };
 use zfinder_study::simulate::{Geometry, Simulation};
 
@@ -116,7 +116,7 @@ impl Files {
     /// Returns the detector that files with these columns usually describe.
     fn usual_detector(&self) -> Result<Detector, JsError> {
         let Some(first) = self.spacepoints.first() else { return Ok(Detector::atlas2010()) };
-        Ok(match addressing(first.path(), None).map_err(explained)? {
+        Ok(match addressing(first.path(), &ReadOptions::default()).map_err(explained)? {
             Addressing::Index => Detector::atlas2010(),
             Addressing::Geometry => Detector::generic(),
         })

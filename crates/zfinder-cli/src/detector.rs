@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use zfinder::detector::LayerKind;
 use zfinder::{Config, Detector as Layers};
-use zfinder_io::OnError;
+use zfinder_io::ReadOptions;
 use zfinder_study::plot;
 
 use super::input;
@@ -99,7 +99,7 @@ impl Detector {
 
 impl Named {
     fn read(&self) -> Result<Layers, Failure> {
-        input::detector(Some(&self.detector), &[], None, OnError::Stop)
+        input::detector(Some(&self.detector), &[], &ReadOptions::default())
     }
 }
 

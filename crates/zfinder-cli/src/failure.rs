@@ -50,8 +50,8 @@ fn of_file(error: &Error) -> Diagnosis {
             ),
             ..Code::Usage.into()
         },
-        Error::Input { path, row, column, .. } => Diagnosis {
-            help: column.as_deref().and_then(help_on_column),
+        Error::Input { path, row, column, message } => Diagnosis {
+            help: column.as_deref().and_then(help_on_column).or_else(|| help_on_names(message)),
             excerpt: if *row > 0 { excerpt(path, *row, column.as_deref()) } else { None },
             ..Code::Data.into()
         },
@@ -89,6 +89,11 @@ fn of_library(error: &zfinder::Error) -> Diagnosis {
         _ => (Code::Data, None),
     };
     Diagnosis { help, ..code.into() }
+}
+
+/// Returns help for a file whose columns have similar names.
+fn help_on_names(message: &str) -> Option<&'static str> {
+    message.contains("` looks like `").then_some("or give the names of the file: --columns x=X,layer=lay")
 }
 
 fn help_on_column(column: &str) -> Option<&'static str> {

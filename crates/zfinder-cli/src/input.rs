@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 use zfinder::region::Calorimeter;
 use zfinder::{Config, Detector};
 use zfinder_io::{
-    Addressing, EventNumbers, Inputs, ObjectTable, OnError, ReadOptions, Regions, RoiTable, SpacepointReader,
-    TruthTable, addressing, is_colliderml, is_stream,
+    Addressing, ColumnMap, EventNumbers, Inputs, ObjectTable, OnError, ReadOptions, Regions, RoiTable,
+    SpacepointReader, TruthTable, addressing, is_colliderml, is_stream,
 };
 
 use super::options::read_text;
@@ -68,6 +68,9 @@ pub(super) struct InputOptions {
     /// Tree or RNTuple of ROOT files that is read [default: the only one with spacepoints]
     #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = "Input")]
     tree: Option<String>,
+    /// Names of columns in CSV and Parquet that differ: x=X,layer=lay
+    #[arg(long, value_name = "NAME=COLUMN,...", hide_short_help = true, help_heading = "Input")]
+    columns: Option<ColumnMap>,
     /// Leave out spacepoints without a position or a layer (NaN, null, empty), as of hits without a
     /// measurement, and count them
     #[arg(long, hide_short_help = true, help_heading = "Input")]
@@ -200,7 +203,7 @@ impl InputOptions {
     }
 
     pub(super) fn detector(&self, files: &[PathBuf], on_error: OnError) -> Result<Detector, Failure> {
-        detector(self.detector.as_deref(), files, self.tree.as_deref(), on_error)
+        detector(self.detector.as_deref(), files, &self.read_options(on_error))
     }
 
     /// Checks the named detector, for a command that reads no spacepoints.
@@ -217,6 +220,7 @@ impl InputOptions {
             max_spacepoints: self.max_spacepoints.get(),
             tree: self.tree.clone(),
             drop_invalid: self.drop_invalid,
+            columns: self.columns.clone().unwrap_or_default(),
         }
     }
 
@@ -381,13 +385,8 @@ pub(super) fn inputs(paths: &[PathBuf], skipped: &mut Skipped) -> Result<Inputs,
 const NAMED: usize = 20;
 
 /// Returns the detector by name or file, else the usual detector of these files.
-pub(super) fn detector(
-    name: Option<&str>,
-    files: &[PathBuf],
-    tree: Option<&str>,
-    on_error: OnError,
-) -> Result<Detector, Failure> {
-    let Some(name) = name else { return default_detector(files, tree, on_error) };
+pub(super) fn detector(name: Option<&str>, files: &[PathBuf], options: &ReadOptions) -> Result<Detector, Failure> {
+    let Some(name) = name else { return default_detector(files, options) };
     if let Ok(detector) = Detector::built_in(name) {
         return Ok(detector);
     }
@@ -401,13 +400,13 @@ pub(super) fn detector(
 }
 
 /// Returns the usual detector of files of these formats.
-fn default_detector(files: &[PathBuf], tree: Option<&str>, on_error: OnError) -> Result<Detector, Failure> {
+fn default_detector(files: &[PathBuf], options: &ReadOptions) -> Result<Detector, Failure> {
     let mut found = Vec::new();
     for file in files {
-        match addressing(file, tree) {
+        match addressing(file, options) {
             Ok(addressing) => found.push(addressing),
             // Reading the file will report the error.
-            Err(_) if on_error == OnError::Skip => {}
+            Err(_) if options.on_error == OnError::Skip => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tracing::Level;
 use zfinder::Preset;
-use zfinder_io::OnError;
+use zfinder_io::ReadOptions;
 use zfinder_serve::{BatchOptions, Model, Options, Server, TlsOptions};
 
 use super::engine::DeviceOptions;
@@ -214,7 +214,7 @@ impl Serve {
             key,
             client_authorities: self.tls_client_ca,
         });
-        let detector = input::detector(Some(&self.detector), &[], None, OnError::Stop)?;
+        let detector = input::detector(Some(&self.detector), &[], &ReadOptions::default())?;
         Ok(Options {
             grpc: address(self.grpc),
             http: address(self.http),

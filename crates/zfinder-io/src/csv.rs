@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use super::column_map::ColumnMap;
 use super::event::{Addressing, DROP_ADVICE, Event, EventReader, Faults, INVALID, ReadOptions, no_azimuth, too_many};
 use super::place::{Address, LayerLookup};
 use super::source::event_of_name;
@@ -16,8 +17,8 @@ const WANTED: &str = "`x,y,z,layer` or `rho,phi,z,layer` with, if there are seve
                       `tx,ty,tz,geometry_id`; or TrackML's `x,y,z,volume_id,layer_id`";
 
 /// Returns the [`addressing`](super::addressing) of a CSV file.
-pub(super) fn addressing(path: &Path) -> Result<Addressing> {
-    let table = Table::peek(path)?;
+pub(super) fn addressing(path: &Path, columns: &ColumnMap) -> Result<Addressing> {
+    let table = Table::peek(path)?.renamed(columns)?;
     Ok(Schema::new(&table)?.addressing())
 }
 
@@ -25,8 +26,8 @@ pub(super) fn addressing(path: &Path) -> Result<Addressing> {
 ///
 /// # Errors
 /// An error that ends the file.
-pub(super) fn visit_ids(path: &Path, visit: &mut dyn FnMut(RoiId)) -> Result<()> {
-    let mut table = Table::open(path)?;
+pub(super) fn visit_ids(path: &Path, columns: &ColumnMap, visit: &mut dyn FnMut(RoiId)) -> Result<()> {
+    let mut table = Table::open(path)?.renamed(columns)?;
     let schema = Schema::new(&table)?;
     let event_of_file = event_of_name(path);
     loop {
@@ -227,7 +228,7 @@ impl PartialEvent {
 
 impl CsvEvents {
     pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> Result<Self> {
-        let table = Table::open(path)?;
+        let table = Table::open(path)?.renamed(&options.columns)?;
         let schema = Schema::new(&table)?;
         Ok(Self {
             table,

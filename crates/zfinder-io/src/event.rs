@@ -3,6 +3,7 @@
 #[cfg(not(all(feature = "parquet", feature = "root")))]
 use std::path::Path;
 
+use crate::column_map::ColumnMap;
 use crate::error::{Error, Result};
 use zfinder::Spacepoint;
 
@@ -62,11 +63,20 @@ pub struct ReadOptions {
     ///
     /// [`SpacepointReader::warnings`]: crate::SpacepointReader::warnings
     pub drop_invalid: bool,
+    /// Names of columns in CSV and Parquet files that differ from those of the formats. ROOT files
+    /// are refused with it.
+    pub columns: ColumnMap,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { on_error: OnError::Stop, max_spacepoints: Self::MAX_SPACEPOINTS, tree: None, drop_invalid: false }
+        Self {
+            on_error: OnError::Stop,
+            max_spacepoints: Self::MAX_SPACEPOINTS,
+            tree: None,
+            drop_invalid: false,
+            columns: ColumnMap::default(),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::column_map::ColumnMap;
 use super::csv::{self, CsvEvents};
 use super::event::{Addressing, EventReader, ReadOptions};
 use super::source::{self, Container};
@@ -9,24 +10,23 @@ use super::{parquet, root};
 use crate::error::Result;
 use zfinder::{Detector, RoiId};
 
-/// Returns how a file gives the layer of a spacepoint, from its header. `tree` is as
-/// [`ReadOptions::tree`].
+/// Returns how a file gives the layer of a spacepoint, from its header.
 ///
 /// # Errors
 /// A file that cannot be read, an empty one, and one that lacks columns.
-pub fn addressing(path: &Path, tree: Option<&str>) -> Result<Addressing> {
+pub fn addressing(path: &Path, options: &ReadOptions) -> Result<Addressing> {
     match source::container(path)? {
-        Container::Csv => csv::addressing(path),
-        Container::Parquet => parquet::addressing(path),
-        Container::Root => root::addressing(path, tree),
+        Container::Csv => csv::addressing(path, &options.columns),
+        Container::Parquet => parquet::addressing(path, &options.columns),
+        Container::Root => root::addressing(path, options),
     }
 }
 
 /// Returns whether a file has the columns of spacepoints.
 pub(super) fn has_spacepoints(path: &Path) -> bool {
     match source::container(path) {
-        Ok(Container::Csv) => csv::addressing(path).is_ok(),
-        Ok(Container::Parquet) => parquet::addressing(path).is_ok(),
+        Ok(Container::Csv) => csv::addressing(path, &ColumnMap::default()).is_ok(),
+        Ok(Container::Parquet) => parquet::addressing(path, &ColumnMap::default()).is_ok(),
         Ok(Container::Root) => root::has_spacepoints(path),
         Err(_) => false,
     }
@@ -36,11 +36,11 @@ pub(super) fn has_spacepoints(path: &Path) -> bool {
 ///
 /// # Errors
 /// An error that ends the file.
-pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
+pub(super) fn visit_ids(path: &Path, options: &ReadOptions, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
     match source::container(path)? {
-        Container::Csv => csv::visit_ids(path, &mut |id| visit(id, false)),
-        Container::Parquet => parquet::visit_ids(path, visit),
-        Container::Root => root::visit_ids(path, tree, visit),
+        Container::Csv => csv::visit_ids(path, &options.columns, &mut |id| visit(id, false)),
+        Container::Parquet => parquet::visit_ids(path, &options.columns, visit),
+        Container::Root => root::visit_ids(path, options, visit),
     }
 }
 

@@ -79,6 +79,7 @@ mod answer_columns;
 mod answers;
 mod colliderml;
 #[cfg(any(feature = "parquet", feature = "root"))]
+mod column_map;
 mod columns;
 mod csv;
 mod csv_writer;
@@ -116,6 +117,7 @@ mod write;
 pub use answer_columns::{VertexColumns, tracklet_csv_header, write_tracklets_csv};
 pub use answers::read_answers;
 pub use colliderml::is_colliderml;
+pub use column_map::ColumnMap;
 pub use csv_writer::{CsvWriter, EventFiles};
 pub use digest::AnswerDigest;
 pub use error::{Error, Result};

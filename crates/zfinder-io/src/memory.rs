@@ -63,19 +63,20 @@ pub(super) fn bytes(path: &Path) -> Option<Arc<[u8]>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ReadOptions;
     use crate::{Addressing, addressing, is_stream, line};
 
     #[test]
     fn a_file_in_memory_is_there_as_long_as_it_lives() {
         let path = Path::new("memory-lives.csv");
         let first = MemoryFile::new(path, b"x,y,z,layer\n".as_slice());
-        assert_eq!(addressing(path, None).expect("a header"), Addressing::Index);
+        assert_eq!(addressing(path, &ReadOptions::default()).expect("a header"), Addressing::Index);
         let second = MemoryFile::new(path, b"x,y,z,geometry_id\n1,2,3,4\n".as_slice());
         drop(first);
-        assert_eq!(addressing(path, None).expect("a header"), Addressing::Geometry);
+        assert_eq!(addressing(path, &ReadOptions::default()).expect("a header"), Addressing::Geometry);
         assert_eq!(line(path, 2).as_deref(), Some("1,2,3,4"));
         drop(second);
-        assert!(addressing(path, None).is_err());
+        assert!(addressing(path, &ReadOptions::default()).is_err());
     }
 
     /// A name from elsewhere may be that of a stream here.
@@ -83,6 +84,6 @@ mod tests {
     fn a_file_in_memory_is_no_stream() {
         let _file = MemoryFile::new("-", b"x,y,z,layer\n".as_slice());
         assert!(!is_stream(Path::new("-")));
-        assert_eq!(addressing(Path::new("-"), None).expect("a header"), Addressing::Index);
+        assert_eq!(addressing(Path::new("-"), &ReadOptions::default()).expect("a header"), Addressing::Index);
     }
 }

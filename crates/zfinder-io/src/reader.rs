@@ -228,7 +228,7 @@ impl SpacepointReader {
     /// Reads until an RoI is ready; false when all files are read.
     fn read_on(&mut self) -> Result<bool> {
         if self.returning.is_none() && self.options.skips() {
-            self.returning = Some(find_returning_rois(&self.files, self.options.tree.as_deref()));
+            self.returning = Some(find_returning_rois(&self.files, &self.options));
         }
         let Some(path) = self.files.get(self.read) else {
             // An input without any row is an error, and so is one without a selected event.

@@ -7,6 +7,7 @@ use std::str;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::column_map::ColumnMap;
 use super::source;
 use super::whole::whole_of_text;
 use crate::error::{Error, Result};
@@ -37,6 +38,14 @@ impl Table {
         let count = Arc::default();
         let bytes = source::open_counted(path, Arc::clone(&count))?;
         Ok(Self { bytes_read: count, ..Self::new(path, bytes)? })
+    }
+
+    /// Gives columns other names.
+    pub(super) fn renamed(mut self, columns: &ColumnMap) -> Result<Self> {
+        match columns.rename(self.names.iter_mut()) {
+            Ok(()) => Ok(self),
+            Err(message) => Err(self.row_error(message)),
+        }
     }
 
     /// Returns the number of bytes of the file, as stored, that were read so far.

@@ -110,7 +110,7 @@ fn a_flipped_bit_of_a_gzip_trailer_is_an_error() {
 fn acts_files_old_and_new_agree() {
     let dir = folder();
     let path = sample("tt14_mu46/event000000002-spacepoint.csv.gz");
-    assert_eq!(io::addressing(&path, None).expect("a header"), Addressing::Geometry);
+    assert_eq!(io::addressing(&path, &io::ReadOptions::default()).expect("a header"), Addressing::Geometry);
     let new = read(std::slice::from_ref(&path), Detector::generic()).expect("good");
     assert_eq!(ids(&new), [(2, 0, 25_172)]);
 
@@ -122,7 +122,7 @@ fn acts_files_old_and_new_agree() {
         text.push_str(&format!("{},0,{},{},{},0,0,0\n", &row[0], &row[4], &row[5], &row[6]));
     }
     let old = file(&dir, "event000000002-spacepoint.csv", &text);
-    assert_eq!(io::addressing(&old, None).expect("a header"), Addressing::Geometry);
+    assert_eq!(io::addressing(&old, &io::ReadOptions::default()).expect("a header"), Addressing::Geometry);
     assert_eq!(read(&[old], Detector::generic()).expect("good"), new);
 }
 
@@ -476,7 +476,7 @@ fn trackml_hits_and_particles_of_both_years() {
     let rois = read(std::slice::from_ref(&hits), Detector::generic()).expect("good");
     assert_eq!(ids(&rois), [(21, 0, 2)]);
     assert_eq!(rois[0].spacepoints[1], Spacepoint::from_xyz(3.0, 32.0, 1.5, 0));
-    assert_eq!(io::addressing(&hits, None).expect("a header"), Addressing::Geometry);
+    assert_eq!(io::addressing(&hits, &io::ReadOptions::default()).expect("a header"), Addressing::Geometry);
     assert!(TruthTable::beside(std::slice::from_ref(&hits), None).expect("good").is_none());
 
     let id = |primary: u64, secondary: u64| (primary << 52) | (secondary << 40) | 77;

@@ -10,7 +10,8 @@ use crate::inspect::{Inspection, ZHistogram};
 /// scatter. None if it is nearer, or if the hard scatter is unknown.
 ///
 /// The reasons are the range of z, the status, the position of the right vertex, the pairs that
-/// point at both, and the rank of the hard scatter in the sum of pT^2. `inspection` is of the same RoI and configuration.
+/// point at both, and the rank of the hard scatter in the sum of pT^2. `inspection` is of the same
+/// RoI and configuration.
 pub fn reason(inspection: &Inspection, result: RoiResult<'_>, truth: &[TruthVertex]) -> Option<String> {
     let true_z_mm = primary_z(truth)?;
     let is_near = |z_mm: f64| (z_mm - true_z_mm).abs() < WITHIN_MM;

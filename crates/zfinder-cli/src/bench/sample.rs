@@ -5,7 +5,7 @@ use command_host::Code;
 use std::path::{Path, PathBuf};
 
 use zfinder::{Config, Detector, Preset, Roi, RoiBatch};
-use zfinder_io::{OnError, RoiTable, SpacepointReader};
+use zfinder_io::{OnError, ReadOptions, RoiTable, SpacepointReader};
 use zfinder_study::simulate::Simulation;
 
 use super::super::input::{self, Skipped};
@@ -80,7 +80,7 @@ impl Sample {
         batch: Option<usize>,
     ) -> Result<Self, Failure> {
         let inputs = input::inputs(paths, &mut Skipped::new(OnError::Stop))?;
-        let detector = input::detector(detector, &inputs.files, None, OnError::Stop)?;
+        let detector = input::detector(detector, &inputs.files, &ReadOptions::default())?;
         let table = rois.map(RoiTable::read).transpose()?;
         if let Some(table) = &table {
             table.validate(&Config::preset(Preset::Default))?;

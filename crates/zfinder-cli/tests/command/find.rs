@@ -133,6 +133,30 @@ fn wrong_vertices_are_listed_with_the_reason() {
 }
 
 #[test]
+fn columns_have_the_names_of_the_user() {
+    let dir = folder();
+    let rows = "3,50.5,5,3,0\n3,88.5,9,3,1\n";
+    let right = written(&dir, "right.csv", &format!("event_id,x,y,z,layer\n{rows}"));
+    let other = written(&dir, "other.csv", &format!("Run,X,y_mm,z,lay\n{rows}"));
+    let csv = |arguments: &[&str]| succeeded(find(&[arguments, &["--format", "csv"]].concat()));
+    let names = "event_id=Run,x=X,y=y_mm,layer=lay";
+    assert_eq!(csv(&[&other, "--columns", names]), csv(&[&right]));
+    assert_eq!(csv(&[&other, "--columns", names, "--on-error", "skip"]), csv(&[&right]));
+    failed(
+        &find(&[&other]),
+        1,
+        &["`X` looks like `x`, `y_mm` like `y`, `lay` like `layer`: rename them", "--columns x=X,layer=lay"],
+    );
+    failed(&find(&[&other, "--columns", "x=U"]), 1, &["there is no column `U`, which is to be `x`", "`Run`, `X`"]);
+    failed(&find(&[&other, "--columns", "x"]), 2, &["`x` is no NAME=COLUMN"]);
+    let parquet = dir.path().join("points.parquet").display().to_string();
+    succeeded(zfinder(&["simulate", "--rois", "2", "-q", "-o", &parquet]));
+    let swapped = csv(&[&parquet, "--columns", "event_id=roi_id,roi_id=event_id"]);
+    let ids: Vec<&str> = swapped.lines().map(|row| &row[..3]).collect();
+    assert!(ids.contains(&"0,0") && ids.contains(&"0,1") && !ids.contains(&"1,0"), "{swapped}");
+}
+
+#[test]
 fn events_are_selected_by_number() {
     let dir = folder();
     let text = "event_id,roi_id,rho,phi,z,layer\n3,0,50.5,0.1,3,0\n5,0,50.5,0.1,3,0\n9,0,50.5,0.1,3,0\n";

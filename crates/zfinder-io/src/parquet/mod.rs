@@ -30,6 +30,7 @@ use zfinder::{Detector, Results, RoiId};
 
 use super::event::{Addressing, EventReader, ReadOptions};
 use super::truth_vertex::EventVertices;
+use crate::column_map::ColumnMap;
 use crate::error::Result;
 
 #[cfg(feature = "parquet")]
@@ -54,12 +55,12 @@ pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> R
 ///
 /// # Errors
 /// As [`open`].
-pub(super) fn visit_ids(path: &Path, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
+pub(super) fn visit_ids(path: &Path, columns: &ColumnMap, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
     #[cfg(feature = "parquet")]
-    let visited = read::visit_ids(path, visit);
+    let visited = read::visit_ids(path, columns, visit);
     #[cfg(not(feature = "parquet"))]
     let visited = {
-        let _ = visit;
+        let _ = (columns, visit);
         crate::event::not_built(path, "Parquet", "parquet")
     };
     visited
@@ -69,11 +70,14 @@ pub(super) fn visit_ids(path: &Path, visit: &mut dyn FnMut(RoiId, bool)) -> Resu
 ///
 /// # Errors
 /// As [`open`].
-pub(super) fn addressing(path: &Path) -> Result<Addressing> {
+pub(super) fn addressing(path: &Path, columns: &ColumnMap) -> Result<Addressing> {
     #[cfg(feature = "parquet")]
-    let addressing = read::addressing(path);
+    let addressing = read::addressing(path, columns);
     #[cfg(not(feature = "parquet"))]
-    let addressing = crate::event::not_built(path, "Parquet", "parquet");
+    let addressing = {
+        let _ = columns;
+        crate::event::not_built(path, "Parquet", "parquet")
+    };
     addressing
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::column::{Column, NULL};
 use super::field::Wanted;
 use super::table::Table;
+use crate::column_map::ColumnMap;
 use crate::columns::{BadRow, Chunk, Chunks, ColumnReader, RoiRun};
 use crate::error::{Error, Result};
 use crate::event::{Addressing, DROP_ADVICE, ReadOptions};
@@ -18,7 +19,7 @@ use zfinder::{Detector, RoiId};
 /// # Errors
 /// A file that is not Parquet, and columns that are missing or of other types.
 pub(crate) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> Result<ColumnReader<ParquetFile>> {
-    let mut file = ParquetFile::open(path)?;
+    let mut file = ParquetFile::open(path, &options.columns)?;
     file.drop_invalid = options.drop_invalid;
     file.table.limit_rows(options.max_spacepoints);
     Ok(ColumnReader::new(file, detector, options))
@@ -28,16 +29,16 @@ pub(crate) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> R
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn addressing(path: &Path) -> Result<Addressing> {
-    Ok(ParquetFile::open(path)?.schema.addressing())
+pub(crate) fn addressing(path: &Path, columns: &ColumnMap) -> Result<Addressing> {
+    Ok(ParquetFile::open(path, columns)?.schema.addressing())
 }
 
 /// Calls `visit` with event and RoI of each row, and with whether the row is a whole RoI.
 ///
 /// # Errors
 /// A file that cannot be read.
-pub(crate) fn visit_ids(path: &Path, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
-    let mut file = ParquetFile::open(path)?;
+pub(crate) fn visit_ids(path: &Path, columns: &ColumnMap, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
+    let mut file = ParquetFile::open(path, columns)?;
     if file.schema.ids().next().is_none() {
         visit(RoiId { event_id: file.event_of_file, roi_id: 0 }, file.lists);
         return Ok(());
@@ -74,8 +75,9 @@ pub(crate) struct ParquetFile {
 }
 
 impl ParquetFile {
-    fn open(path: &Path) -> Result<Self> {
+    fn open(path: &Path, columns: &ColumnMap) -> Result<Self> {
         let mut table = Table::open(path)?;
+        table.rename_columns(columns)?;
         let names: Vec<String> = table.names().map(str::to_owned).collect();
         let schema = Schema::with_records(&names);
         let (schema, paths) = schema.map_err(|fault| table.error(0, None, fault.message(table.names())))?;

@@ -15,6 +15,7 @@ use parquet::file::statistics::Statistics;
 use super::column::{Column, Refused};
 use super::field::{Field, Kind, Wanted};
 use super::headers::Parquet;
+use crate::column_map::ColumnMap;
 use crate::error::{Error, Result};
 use crate::guard::quietly;
 use crate::source::failed;
@@ -93,6 +94,12 @@ impl Table {
     /// Returns the names of all fields.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> + Clone {
         self.fields.iter().map(|field| field.name.as_str())
+    }
+
+    /// Gives columns the names that readers know.
+    pub(super) fn rename_columns(&mut self, columns: &ColumnMap) -> Result<()> {
+        let renamed = columns.rename(self.fields.iter_mut().map(|field| &mut field.name));
+        renamed.map_err(|message| self.error(0, None, message))
     }
 
     /// Gives columns other names: see

@@ -24,10 +24,23 @@ use zfinder::{Detector, RoiId};
 
 use super::event::{Addressing, EventReader, ReadOptions};
 use super::truth_vertex::EventVertices;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 #[cfg(feature = "root")]
 pub use write::RootSpacepoints;
+
+/// Returns the tree or RNTuple of spacepoints.
+///
+/// # Errors
+/// As [`open`], and options that name columns.
+#[cfg(feature = "root")]
+fn find_spacepoints(path: &Path, options: &ReadOptions) -> Result<Entries> {
+    if options.columns.is_empty() {
+        return objects::find_spacepoints(path, options.tree.as_deref());
+    }
+    let message = "names of columns are given for CSV and Parquet only; rename the branches of a ROOT file";
+    Err(Error::Input { path: path.to_owned(), row: 0, column: None, message: message.into() })
+}
 
 /// Opens a file of spacepoints.
 ///
@@ -37,7 +50,7 @@ pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> R
     #[cfg(feature = "root")]
     let opened = {
         use super::columns::ColumnReader;
-        match objects::find_spacepoints(path, options.tree.as_deref())? {
+        match find_spacepoints(path, options)? {
             Entries::Tree(name) => {
                 let tree = read::RootTree::open(path, options, &name)?;
                 Ok(Box::new(ColumnReader::new(tree, detector, options)) as _)
@@ -60,19 +73,18 @@ pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> R
 ///
 /// # Errors
 /// As [`open`].
-pub(super) fn addressing(path: &Path, tree: Option<&str>) -> Result<Addressing> {
+pub(super) fn addressing(path: &Path, options: &ReadOptions) -> Result<Addressing> {
     #[cfg(feature = "root")]
     let addressing = {
         use super::columns::Chunks;
-        let options = ReadOptions::default();
-        Ok(match objects::find_spacepoints(path, tree)? {
-            Entries::Tree(name) => read::RootTree::open(path, &options, &name)?.schema().addressing(),
-            Entries::NTuple(name) => ntuple::NTupleFile::open(path, &name, &options)?.schema().addressing(),
+        Ok(match find_spacepoints(path, options)? {
+            Entries::Tree(name) => read::RootTree::open(path, options, &name)?.schema().addressing(),
+            Entries::NTuple(name) => ntuple::NTupleFile::open(path, &name, options)?.schema().addressing(),
         })
     };
     #[cfg(not(feature = "root"))]
     let addressing = {
-        let _ = tree;
+        let _ = options;
         crate::event::not_built(path, "ROOT", "root")
     };
     addressing
@@ -93,15 +105,15 @@ pub(super) fn has_spacepoints(path: &Path) -> bool {
 ///
 /// # Errors
 /// As [`open`].
-pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
+pub(super) fn visit_ids(path: &Path, options: &ReadOptions, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
     #[cfg(feature = "root")]
-    let visited = match objects::find_spacepoints(path, tree)? {
+    let visited = match find_spacepoints(path, options)? {
         Entries::Tree(name) => read::visit_ids(path, &name, visit),
         Entries::NTuple(name) => ntuple::visit_ids(path, &name, visit),
     };
     #[cfg(not(feature = "root"))]
     let visited = {
-        let _ = (tree, visit);
+        let _ = (options, visit);
         crate::event::not_built(path, "ROOT", "root")
     };
     visited
