@@ -78,8 +78,7 @@ pub fn refusal(name: &str, key: &str) -> String {
 /// assert_eq!(advice, "; `X` looks like `x`, `y_mm` like `y`: rename them");
 /// ```
 pub fn advice<'a>(missing: impl Iterator<Item = &'a str>, names: impl Iterator<Item = &'a str> + Clone) -> String {
-    let pairs: Vec<(&str, &str)> =
-        missing.filter_map(|key| Some((names.clone().find(|name| is_renamed(&letters(name), key))?, key))).collect();
+    let pairs: Vec<(&str, &str)> = missing.filter_map(|key| Some((similar(names.clone(), key)?, key))).collect();
     let mut text = String::new();
     for (number, (name, key)) in pairs.iter().enumerate() {
         let (begin, looks) = if number == 0 { ("; ", " looks") } else { (", ", "") };
@@ -91,6 +90,11 @@ pub fn advice<'a>(missing: impl Iterator<Item = &'a str>, names: impl Iterator<I
         _ => text.push_str(": rename them"),
     }
     text
+}
+
+/// Returns the column that has a usual name of a coordinate or a layer, as [`advice`] names it.
+pub fn similar<'a>(mut names: impl Iterator<Item = &'a str>, key: &str) -> Option<&'a str> {
+    names.find(|name| is_renamed(&letters(name), key))
 }
 
 /// Returns whether letters are a usual name of a coordinate in mm or rad, or of a layer.

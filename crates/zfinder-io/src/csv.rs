@@ -78,7 +78,7 @@ impl Schema {
         } else if let Some(columns) = table.columns(["rho", "phi", "z"]) {
             Position::Cylindrical(columns)
         } else {
-            // The message names the most complete set of columns.
+            // The message names the most complete set of columns. Similar names count as present.
             let sets = [["x", "y", "z"], ["rho", "phi", "z"], ["sp_x", "sp_y", "sp_z"]];
             let missing = sets.map(|set| -> Vec<&str> {
                 let mut names: Vec<&str> = set.into_iter().filter(|name| table.column(name).is_none()).collect();
@@ -89,7 +89,8 @@ impl Schema {
             });
             // ACTS's older columns are named only if the file has one of them.
             let sets = if table.begins_with("sp_") { &missing[..] } else { &missing[..2] };
-            let fewest = sets.iter().min_by_key(|names| names.len()).expect("there are two");
+            let fewest = sets.iter().min_by_key(|names| (table.count_unknown(names), names.len()));
+            let fewest = fewest.expect("there are two");
             return Err(table.missing(fewest, WANTED));
         };
         table.refuse_lookalikes(&["roi_id"])?;

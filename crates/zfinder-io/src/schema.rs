@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use column_names::{advice, event_column, lookalike, quoted, refusal};
+use column_names::{advice, event_column, lookalike, quoted, refusal, similar};
 
 use super::event::Addressing;
 
@@ -60,9 +60,13 @@ impl Schema {
             first(&["sp_vollayer"]).map(LayerColumns::Packed)
         };
         let lacks = |set: &[&'static str; 3]| set.iter().copied().filter(|name| !has(name)).collect::<Vec<_>>();
-        // The message names the most complete set of columns.
+        // The message names the most complete set of columns. Similar names count as present.
+        let unknown = |set: &[&'static str; 3]| {
+            lacks(set).into_iter().filter(|key| similar(names.clone(), key).is_none()).count()
+        };
+        let sets = POSITIONS.into_iter();
         let (shape, position) =
-            POSITIONS.into_iter().min_by_key(|(_, set)| lacks(set).len()).expect("there are four of them");
+            sets.min_by_key(|(_, set)| (unknown(set), lacks(set).len())).expect("there are four of them");
         let mut missing = lacks(&position);
         let layers = layers.or((position[0] == "sp_x").then_some(LayerColumns::Position));
         if layers.is_none() {

@@ -11,7 +11,7 @@ use super::column_map::ColumnMap;
 use super::source;
 use super::whole::whole_of_text;
 use crate::error::{Error, Result};
-use column_names::{advice, event_column, lookalike, quoted, refusal};
+use column_names::{advice, event_column, lookalike, quoted, refusal, similar};
 use table_file::{RowError, Rows};
 
 /// More columns than any file of spacepoints has.
@@ -38,6 +38,12 @@ impl Table {
         let count = Arc::default();
         let bytes = source::open_counted(path, Arc::clone(&count))?;
         Ok(Self { bytes_read: count, ..Self::new(path, bytes)? })
+    }
+
+    /// Returns the number of these missing columns that no column is similar to.
+    pub(super) fn count_unknown(&self, missing: &[&str]) -> usize {
+        let there = || self.names.iter().map(String::as_str);
+        missing.iter().filter(|key| similar(there(), key).is_none()).count()
     }
 
     /// Gives columns other names.

@@ -147,6 +147,8 @@ fn columns_have_the_names_of_the_user() {
         1,
         &["`X` looks like `x`, `y_mm` like `y`, `lay` like `layer`: rename them", "--columns x=X,layer=lay"],
     );
+    let polar = written(&dir, "polar.csv", "Event,R_mm,Phi,Z,Layer\n1,50,0.1,3,0\n");
+    failed(&find(&[&polar]), 1, &["`R_mm` looks like `rho`, `Phi` like `phi`, `Z` like `z`, `Layer` like `layer`"]);
     failed(&find(&[&other, "--columns", "x=U"]), 1, &["there is no column `U`, which is to be `x`", "`Run`, `X`"]);
     failed(&find(&[&other, "--columns", "x"]), 2, &["`x` is no NAME=COLUMN"]);
     let parquet = dir.path().join("points.parquet").display().to_string();
