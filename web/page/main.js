@@ -1,31 +1,49 @@
 // The page: sends the user's events and options to the library, and shows its answers.
+import { readAddress, writeAddress } from './address.js';
+import { Animation } from './animation.js';
 import { GpuSearches } from './gpu.js';
 import { ask, whenRestarted } from './library.js';
+import { pairsAtVertices, trackletsAtVertices } from './lines.js';
 import { Options } from './options.js';
-import { acrossBeam, alongBeam, axes, extent, histogramPicture } from './pictures.js';
+import { acrossBeam, axes, distance, eventPicture, extent } from './pictures.js';
 import { filesOf, SAMPLES } from './samples.js';
 import { phoenix, save } from './save.js';
+import { explainTerms } from './terms.js';
 
 const by = (id) => document.getElementById(id);
-const pictures = {
-  histogram: histogramPicture(by('histogram')),
-  rz: alongBeam(by('rz')),
-  xy: acrossBeam(by('xy')),
-};
+/** The start shows the beam within this distance of the origin, and this many barrels [mm]. */
+const START = { z: 250, barrels: 4 };
 
 /**
- * The loaded events, the event on display, and its answer. `input` is the command's name of the
- * events. `reload` reads the last choice of the user, and `request` reads the loaded events.
+ * The loaded events, the event on display, and its answer. `sample` is null for the user's files.
+ * `input` is the command's name of the events. `reload` reads the last files of the user, and
+ * `request` reads the loaded events. `seed` is of the next simulated event.
  */
 const state = {
   events: null,
   event: null,
   found: null,
+  sample: null,
   input: '',
   reload: null,
   request: null,
   seed: 1,
 };
+const pictures = {
+  event: eventPicture(by('event'), [
+    ['Play', () => animation.play(), 'Play the steps of the search'],
+    ['Log', (button) => setLog(button.getAttribute('aria-pressed') !== 'true')],
+  ]),
+  xy: acrossBeam(by('xy')),
+};
+const logButton = by('event').querySelector('[data-action=Log]');
+const animation = new Animation((step, name) => {
+  for (const picture of Object.values(pictures)) {
+    picture.data.step = step;
+    picture.canvas.dataset.step = name;
+    picture.redraw();
+  }
+});
 const options = new Options(() => search());
 const gpu = new GpuSearches(showGpu);
 
@@ -55,15 +73,14 @@ async function attempt(work) {
 
 // Events
 
-async function load(reload) {
+/** Reads events. `reload` returns their name in the command, and a function that reads them. */
+async function load(reload, roi = 0) {
   await attempt(async () => {
     say('Reading…');
-    // A refused file can be read again with another detector.
-    state.reload = reload;
-    const { request, input } = await reload();
-    const events = await request(by('detector').value);
+    const { sample = null, seed, request, input } = await reload();
+    const events = await request();
     problem(null);
-    Object.assign(state, { events, input, request });
+    Object.assign(state, { events, sample, input, request, shownSeed: seed });
     const select = by('roi');
     select.replaceChildren(
       ...events.rois.map(({ event_id, roi_id, spacepoints }, number) => {
@@ -71,34 +88,67 @@ async function load(reload) {
         return new Option(`${event_id}${roi}: ${count(spacepoints, 'spacepoint')}`, number);
       }),
     );
+    select.value = roi in events.rois ? roi : 0;
     by('roi-row').hidden = events.rois.length < 2;
+    for (const button of by('samples').children)
+      button.setAttribute('aria-pressed', String(button.value === sample?.id));
+    by('sample-about').textContent = sample?.detail ?? 'Your own events.';
     await showEvent();
     await search();
   });
 }
 
-function loadSample(sample, button) {
-  for (const other of by('samples').children)
-    other.setAttribute('aria-pressed', String(other === button));
+/** Loads a sample. Its detector is independent of the user's choice. */
+function loadSample(sample, { seed = state.seed, roi } = {}) {
+  state.reload = null;
   return load(async () => {
     if (sample.simulation) {
-      const seed = state.seed;
-      state.seed += 1;
+      state.seed = seed + 1;
       return {
+        sample,
+        seed,
         input: 'spacepoints.csv',
         request: () => ask('simulate', { ...sample.simulation, seed }),
       };
     }
     const files = await filesOf(sample);
-    return { input: sample.input, request: (detector) => ask('read', { files, detector }) };
+    const { input, detector } = sample;
+    return { sample, input, request: () => ask('read', { files, detector }) };
+  }, roi);
+}
+
+/** Adds the user's detector to the list, and chooses it. */
+async function addDetector(file) {
+  const toml = await file.text();
+  const name = await ask('detectorName', { file: file.name, toml });
+  const select = by('detector');
+  [...select.options].find(({ dataset }) => dataset.file === file.name)?.remove();
+  const option = new Option(`${name} (${file.name})`, toml);
+  option.dataset.file = file.name;
+  select.append(option);
+  select.value = toml;
+  return name;
+}
+
+/** Takes files of the user: detectors in TOML, and events. */
+async function loadFiles(list) {
+  const isDetector = ({ name }) => /\.toml$/i.test(name);
+  const detectors = [...list].filter(isDetector);
+  const chosen = [...list].filter((file) => !isDetector(file));
+  await attempt(async () => {
+    for (const file of detectors) {
+      const name = await addDetector(file);
+      problem(null);
+      say(`Your files are read with the detector ${name}. Samples keep their own.`);
+    }
+    if (chosen.length > 0) loadEvents(chosen);
+    else if (state.reload) load(state.reload);
   });
 }
 
-function loadFiles(list) {
-  const chosen = [...list];
-  if (chosen.length === 0) return undefined;
-  for (const button of by('samples').children) button.setAttribute('aria-pressed', 'false');
-  return load(async () => {
+function loadEvents(chosen) {
+  // Refused files can be read again with another detector.
+  state.reload = async () => {
     const files = await Promise.all(
       chosen.map(async (file) => ({ name: file.name, bytes: await file.arrayBuffer() })),
     );
@@ -109,11 +159,13 @@ function loadFiles(list) {
     const spacepoints = names.filter(
       (name) => !/(^|-)rois\.csv|truth|particles\.(csv|parquet)/i.test(name),
     );
+    const detector = by('detector').value;
     return {
       input: spacepoints.join(' ') + rois.join(''),
-      request: (detector) => ask('read', { files, detector }),
+      request: () => ask('read', { files, detector }),
     };
-  });
+  };
+  return load(state.reload);
 }
 
 async function showEvent() {
@@ -121,12 +173,19 @@ async function showEvent() {
   state.event = await ask('event', { roi });
   const { points } = state.event;
   const { layers } = state.events;
+  animation.stop();
   const [z, rho] = extent(points, axes.z, axes.rho);
-  const [x, y] = extent(points, axes.x, axes.y);
-  pictures.rz.data = { ...pictures.rz.data, points, layers, vertices: [], truth: [] };
-  pictures.rz.show({ x0: -z, x1: z, y0: 0, y1: rho });
-  pictures.xy.data = { points, layers };
-  pictures.xy.show({ x0: -x, x1: x, y0: -y, y1: y });
+  const barrels = layers.filter(({ kind }) => kind === 'barrel').map((layer) => layer.radius_mm);
+  barrels.sort((a, b) => a - b);
+  // The start shows the innermost barrels, or all spacepoints of a smaller detector.
+  const most = Math.min(rho, 1.12 * (barrels[START.barrels - 1] ?? rho));
+  const half = Math.min(z, START.z);
+  const data = { points, layers, lines: [], vertices: [], truth: [], compared: null };
+  for (const picture of Object.values(pictures)) Object.assign(picture.data, data);
+  // The beam lies above the lower edge, with room for the vertices.
+  const widest = Math.max(z / half, rho / most);
+  pictures.event.show({ x0: -half, x1: half, y0: -0.07 * most, y1: most }, { widest });
+  pictures.xy.show({ x0: -most, x1: most, y0: -most, y1: most }, { widest: rho / most });
   pictures.xy.describe(`${count(points.length / 4, 'spacepoint')} in x and y.`);
 }
 
@@ -160,7 +219,9 @@ function showSearch(config, words, found) {
   by('cpu-time').textContent = milliseconds(found.ms);
   showDigest('cpu-digest', found.digest);
   showGpu({ state: gpu.available ? 'waiting…' : by('gpu-time').textContent });
-  const detector = events.detector === 'atlas2010' ? '' : ` --detector ${events.detector}`;
+  const own = state.sample ? undefined : by('detector').selectedOptions[0]?.dataset.file;
+  const name = own ?? events.detector;
+  const detector = name === 'atlas2010' ? '' : ` --detector ${name}`;
   by('command').textContent = `zfinder find ${state.input}${detector} ${words} --digest`;
   compareNative();
   const content = `${count(events.rois.length, 'RoI')} with ${count(spacepoints, 'spacepoint')}`;
@@ -173,22 +234,53 @@ function showSearch(config, words, found) {
 /** Shows the answer to the RoI on display. */
 function show(found, status) {
   const { answer, histogram } = found;
-  const { truth } = state.event;
+  const { points, truth } = state.event;
+  const isFirst = state.found === null;
   state.found = found;
-  const { vertices } = answer;
-  const { low, bin, weights } = histogram;
-  const keep =
-    pictures.histogram.data.histogram.low === low && pictures.histogram.data.of === state.event;
-  pictures.histogram.data = { histogram, vertices, truth, of: state.event };
-  pictures.histogram.show({ x0: low, x1: low + bin * weights.length || 1, y0: 0, y1: 1 }, keep);
-  pictures.rz.data = { ...pictures.rz.data, vertices, truth };
-  pictures.rz.redraw();
-  const places = vertices.map((vertex) => `${vertex.z_mm.toFixed(2)} mm`).join(', ') || 'none';
-  pictures.histogram.describe(`Weights of pairs by z. Found vertices at ${places}.`);
-  const spacepoints = count(state.event.points.length / 4, 'spacepoint');
-  pictures.rz.describe(`${spacepoints} in z and rho. Found vertices at ${places}.`);
+  const { vertices, tracklets = [] } = answer;
+  const lines =
+    tracklets.length > 0
+      ? trackletsAtVertices(tracklets, vertices)
+      : pairsAtVertices(points, vertices, {
+          bin: histogram.bin,
+          slice_deg: state.config.phi_slice_deg,
+          first_layers: state.config.first_layers,
+        });
+  const compared = vertices.length > 0 ? nearestTrue(vertices[0], truth) : null;
+  const words = sentence(answer, compared);
+  by('answer').textContent = words;
+  for (const picture of Object.values(pictures)) {
+    Object.assign(picture.data, { lines, vertices, truth, compared, histogram });
+    picture.describe(`${count(points.length / 4, 'spacepoint')}. ${words}`);
+    picture.redraw();
+  }
   showVertices(answer, truth);
   if (status) say(status);
+  remember();
+  if (isFirst) animation.play();
+}
+
+/** Returns the true vertex that is nearest to a found vertex, or null if the list is empty. */
+function nearestOf(truth, vertex) {
+  const apart = ({ z_mm }) => Math.abs(z_mm - vertex.z_mm);
+  return truth.reduce((best, next) => (best && apart(best) <= apart(next) ? best : next), null);
+}
+
+/** Returns the nearest true hard scatter, or without one the nearest true vertex. */
+function nearestTrue(vertex, truth) {
+  const hard = truth.filter(({ is_hard_scatter }) => is_hard_scatter);
+  return nearestOf(hard.length > 0 ? hard : truth, vertex);
+}
+
+/** Returns the answer in words. */
+function sentence({ status, vertices }, compared) {
+  if (vertices.length === 0) return WORDS[status] ?? status;
+  const [first] = vertices;
+  const z = first.z_mm.toFixed(3);
+  const more = vertices.length > 1 ? ` (first of ${vertices.length})` : '';
+  if (!compared) return `Found z = ${z} mm${more}. The true z is unknown.`;
+  const apart = distance(first, compared);
+  return `Found z = ${z} mm${more}, true z = ${compared.z_mm.toFixed(3)} mm: ${apart} apart.`;
 }
 
 const WORDS = {
@@ -209,13 +301,7 @@ function showVertices({ status, vertices, fallback, outside_window }, truth) {
   by('summary').textContent = `${WORDS[status] ?? status}${fallen}${outside}`;
   const row = (vertex, number) => {
     const line = document.createElement('tr');
-    const near = truth.reduce(
-      (best, other) =>
-        best && Math.abs(best.z_mm - vertex.z_mm) <= Math.abs(other.z_mm - vertex.z_mm)
-          ? best
-          : other,
-      null,
-    );
+    const near = nearestOf(truth, vertex);
     const nearest = near
       ? `${near.z_mm.toFixed(3)}${near.is_hard_scatter ? ' (hard scatter)' : ''}`
       : '–';
@@ -278,15 +364,52 @@ async function restore() {
   if (!state.events || restoring) return;
   restoring = true;
   await attempt(async () => {
-    await state.request(state.events.detector);
+    await state.request();
     await ask('search', { config: state.config, roi: Number(by('roi').value) });
   });
   restoring = false;
 }
 
-async function takePreset() {
-  const name = by('preset').value;
-  options.take(name, await ask('preset', { name }));
+async function takePreset(changes) {
+  const select = by('preset');
+  const name = select.value;
+  by('preset-about').textContent = select.selectedOptions[0].dataset.about;
+  options.take(name, await ask('preset', { name }), changes);
+}
+
+function setLog(log) {
+  pictures.event.log = log;
+  logButton.setAttribute('aria-pressed', String(log));
+  pictures.event.redraw();
+  remember();
+}
+
+/** Writes events and options into the address. Files of the user are not part of it. */
+function remember() {
+  const { sample, shownSeed } = state;
+  if (!state.found) return;
+  const roi = sample && Number(by('roi').value);
+  writeAddress({
+    sample: sample?.id,
+    seed: sample?.simulation && shownSeed,
+    event: roi > 0 ? roi : '',
+    preset: by('preset').value,
+    ...options.changes(),
+    log: pictures.event.log ? 1 : '',
+  });
+}
+
+/** Shows events and options of the address, or the first sample. Ignores unknown words. */
+async function followAddress() {
+  const { sample, seed, event, preset, log, ...changes } = readAddress();
+  const words = [...by('preset').options].map(({ value }) => value);
+  if (words.includes(preset)) by('preset').value = preset;
+  await takePreset(changes);
+  setLog(log === '1');
+  const chosen = SAMPLES.find(({ id }) => id === sample) ?? SAMPLES[0];
+  const numbers = { seed: Number(seed), roi: Number(event) };
+  const isSeed = Number.isInteger(numbers.seed) && numbers.seed > 0 && numbers.seed < 2 ** 32;
+  await loadSample(chosen, { ...numbers, seed: isSeed ? numbers.seed : undefined });
 }
 
 function listen() {
@@ -296,6 +419,9 @@ function listen() {
   });
   by('files').addEventListener('change', () => loadFiles(by('files').files));
   by('detector').addEventListener('change', () => state.reload && load(state.reload));
+  addEventListener('hashchange', () => {
+    if (readAddress().preset) attempt(followAddress);
+  });
   by('roi').addEventListener('change', () =>
     attempt(async () => {
       await showEvent();
@@ -354,25 +480,44 @@ function sampleButtons() {
     ...SAMPLES.map((sample) => {
       const button = document.createElement('button');
       button.type = 'button';
+      button.value = sample.id;
       button.setAttribute('aria-pressed', 'false');
-      const detail = document.createElement('small');
-      detail.textContent = sample.detail;
-      button.append(sample.name, detail);
-      button.addEventListener('click', () => loadSample(sample, button));
+      button.title = sample.detail;
+      button.append(sample.name);
+      button.addEventListener('click', () => loadSample(sample));
       return button;
     }),
   );
 }
 
+function presetOptions(presets) {
+  by('preset').replaceChildren(
+    ...presets.map(({ name, about }) => {
+      const option = new Option(`${name} – ${about}`, name);
+      option.dataset.about = `${about}.`;
+      return option;
+    }),
+  );
+}
+
+/** Writes the release and the addresses of the project. */
+function showProject({ version, repository, book }) {
+  by('version').textContent = `zfinder ${version}`;
+  by('repository').href = repository;
+  by('book').href = book;
+}
+
 whenRestarted(restore);
+explainTerms();
+setLog(false);
 
 await attempt(async () => {
   sampleButtons();
-  const { keys, presets, detectors } = await ask('hello');
+  const { keys, presets, detectors, about } = await ask('hello');
   options.setKeys(keys);
-  by('preset').append(...presets.map((name) => new Option(name, name)));
+  presetOptions(presets);
   by('detector').append(...detectors.map((name) => new Option(name, name)));
-  await takePreset();
+  showProject(about);
   listen();
-  await loadSample(SAMPLES[0], by('samples').firstElementChild);
+  await followAddress();
 });

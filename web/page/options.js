@@ -1,8 +1,8 @@
 // Options of the search: a preset, and the changes of the user.
-const PAIR_WEIGHT = document.getElementById('pair_weight');
 const SLIDERS = ['phi_slice_deg', 'z_bin_mm', 'peaks'];
+const CHOICES = ['pair_weight', 'tracklets'];
 
-const slider = (key) => document.getElementById(key);
+const control = (key) => document.getElementById(key);
 const toSlider = (key, value) => (key === 'peaks' ? value : Math.log10(value));
 /** Rounds to three digits, so that the option of the command is short. */
 const ofSlider = (key, value) =>
@@ -16,20 +16,17 @@ export class Options {
     this.config = {};
     this.keys = [];
     for (const key of SLIDERS) {
-      slider(key).addEventListener('input', () => {
-        this.config[key] = ofSlider(key, slider(key).value);
-        this.showValue(key);
+      control(key).addEventListener('input', () => {
+        this.set(key, ofSlider(key, control(key).value));
         changed();
       });
     }
-    PAIR_WEIGHT.addEventListener('change', () => {
-      const byPt = PAIR_WEIGHT.value === 'pt';
-      this.config.pair_weight = PAIR_WEIGHT.value;
-      // Directions and densest pairs need weights by pT.
-      this.config.ranking = byPt ? 'directions' : 'entries';
-      this.config.z_estimate = byPt ? 'densest' : 'mean';
-      changed();
-    });
+    for (const key of CHOICES) {
+      control(key).addEventListener('change', () => {
+        this.set(key, control(key).value);
+        changed();
+      });
+    }
   }
 
   /** Sets the library's table of keys. */
@@ -37,13 +34,32 @@ export class Options {
     this.keys = keys;
   }
 
-  take(name, preset) {
+  /** Takes a preset, and `changes` of its values by key. Ignores invalid changes. */
+  take(name, preset, changes = {}) {
     this.name = name;
     this.preset = preset;
     this.config = { ...preset };
-    PAIR_WEIGHT.value = preset.pair_weight;
+    for (const key of CHOICES) {
+      const words = [...control(key).options].map(({ value }) => value);
+      if (words.includes(changes[key])) this.set(key, changes[key]);
+      control(key).value = this.config[key];
+    }
     for (const key of SLIDERS) {
-      slider(key).value = toSlider(key, preset[key]);
+      const { min, max } = control(key);
+      const place = toSlider(key, Number(changes[key]));
+      if (place >= Number(min) && place <= Number(max)) this.config[key] = Number(changes[key]);
+      control(key).value = toSlider(key, this.config[key]);
+      this.showValue(key);
+    }
+  }
+
+  set(key, value) {
+    this.config[key] = value;
+    if (key === 'pair_weight') {
+      // Directions and densest pairs need weights by pT.
+      this.config.ranking = value === 'pt' ? 'directions' : 'entries';
+      this.config.z_estimate = value === 'pt' ? 'densest' : 'mean';
+    } else if (SLIDERS.includes(key)) {
       this.showValue(key);
     }
   }
@@ -51,8 +67,14 @@ export class Options {
   showValue(key) {
     const unit = this.keys.find(({ name }) => name === key)?.unit ?? '';
     const text = `${this.config[key]}${unit === 'deg' ? '°' : unit && ` ${unit}`}`;
-    document.getElementById(`${key}-value`).textContent = text;
-    slider(key).setAttribute('aria-valuetext', text);
+    control(`${key}-value`).textContent = text;
+    control(key).setAttribute('aria-valuetext', text);
+  }
+
+  /** Returns the values of controls that differ from the preset, by key. */
+  changes() {
+    const changed = [...CHOICES, ...SLIDERS].filter((key) => this.config[key] !== this.preset[key]);
+    return Object.fromEntries(changed.map((key) => [key, this.config[key]]));
   }
 
   /** Returns the same options for the command. */

@@ -1,8 +1,11 @@
-// Built-in samples: files of data/ in the repository, and events that the page simulates.
+// Built-in samples: files of data/ in the repository, and events that the page simulates. Each has
+// its own detector. `id` names the sample in the address of the page.
 export const SAMPLES = [
   {
+    id: 'zee',
     name: 'Z → ee',
-    detail: '3 events at 7 TeV, 2 other collisions on average',
+    detail: '3 events at 7 TeV, 2 other collisions on average.',
+    detector: 'generic',
     folder: 'samples/zee7_mu2/',
     files: [
       'event000000000-spacepoint.csv.gz',
@@ -13,20 +16,24 @@ export const SAMPLES = [
     input: 'data/zee7_mu2/event00000000[012]-spacepoint.csv.gz',
   },
   {
+    id: 'top',
     name: 'Top pair',
-    detail: '1 event at 14 TeV among 46 other collisions, 25,172 spacepoints',
+    detail: '1 event at 14 TeV among 46 other collisions, 25,172 hits.',
+    detector: 'generic',
     folder: 'samples/tt14_mu46/',
     files: ['event000000002-spacepoint.csv.gz', 'truth_vertices.csv'],
     input: 'data/tt14_mu46',
   },
   {
+    id: 'quiet',
     name: 'Simulated, quiet',
-    detail: 'a new event with each click, about 3 collisions, made here',
+    detail: 'A new event with each click, about 3 collisions, made here.',
     simulation: { detector: 'generic', events: 1, pileUp: 2 },
   },
   {
+    id: 'busy',
     name: 'Simulated, busy',
-    detail: 'a new event with each click, about 120 collisions, made here',
+    detail: 'A new event with each click, about 120 collisions, made here.',
     simulation: { detector: 'atlas2010', events: 1, pileUp: 120 },
   },
 ];

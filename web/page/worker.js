@@ -61,11 +61,10 @@ function using(object, work) {
 function take(next) {
   events = next;
   answers = null;
-  const detector = events.detector();
   return {
-    detector,
+    detector: events.detector(),
     rois: JSON.parse(events.rois()),
-    layers: JSON.parse(zfinder.layers(detector)),
+    layers: JSON.parse(zfinder.layers(events.detector_text())),
   };
 }
 
@@ -80,9 +79,12 @@ const requests = {
     keys: JSON.parse(zfinder.keys()),
     presets: JSON.parse(zfinder.presets()),
     detectors: JSON.parse(zfinder.detectors()),
+    about: JSON.parse(zfinder.about()),
   }),
 
   preset: ({ name }) => JSON.parse(zfinder.preset(name)),
+
+  detectorName: ({ file, toml }) => zfinder.detector_name(file, toml),
 
   read({ files, detector }) {
     return using(new zfinder.Files(), (chosen) => {
@@ -96,7 +98,7 @@ const requests = {
 
   search({ config, roi }) {
     const text = JSON.stringify(config);
-    return using(zfinder.Finder.on_cpu(text, events.detector()), (finder) => {
+    return using(zfinder.Finder.on_cpu(text, events.detector_text()), (finder) => {
       const start = performance.now();
       const found = finder.find(events);
       const ms = performance.now() - start;
@@ -120,7 +122,7 @@ const requests = {
 
   async searchGpu({ config }) {
     const { opened } = await usableDevice();
-    const [text, detector, batch] = [JSON.stringify(config), events.detector(), events];
+    const [text, detector, batch] = [JSON.stringify(config), events.detector_text(), events];
     const start = performance.now();
     if (onGpu?.key !== detector + text) {
       onGpu?.finder.free();

@@ -1,20 +1,28 @@
-//! Presets, detectors and their layers by name.
+//! Presets, detectors and their layers.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
-use zfinder::config::Key;
+use zfinder::config::{Key, Word};
 use zfinder::detector::LayerKind;
 use zfinder::{Config, Detector, Preset};
 
 use crate::{exception, json};
 
-/// Returns the names of the presets as JSON.
+/// A preset, with its meaning in one line.
+#[derive(Serialize)]
+struct PresetLine {
+    name: &'static str,
+    about: String,
+}
+
+/// Returns the names of the presets and their meanings as JSON.
 ///
 /// # Errors
 /// A failed serialization.
 #[wasm_bindgen]
 pub fn presets() -> Result<String, JsError> {
-    json(Preset::ALL)
+    let line = |word: &Word| PresetLine { name: word.word, about: word.summary() };
+    json(&Preset::WORDS.iter().map(line).collect::<Vec<_>>())
 }
 
 /// A key of the configuration, with the option of the command that sets it.
@@ -63,8 +71,21 @@ pub(crate) fn config_of(text: &str) -> Result<Config, JsError> {
     Ok(config)
 }
 
-pub(crate) fn detector_of(name: &str) -> Result<Detector, JsError> {
-    Detector::built_in(name).map_err(exception)
+/// Returns a built-in detector by its name, or reads a detector from TOML.
+pub(crate) fn detector_of(text: &str) -> Result<Detector, JsError> {
+    if Detector::BUILT_IN.contains(&text) {
+        return Detector::built_in(text).map_err(exception);
+    }
+    zfinder_io::detector_from_toml("detector", text).map_err(exception)
+}
+
+/// Reads a detector from the TOML of the file `file`, and returns its name.
+///
+/// # Errors
+/// Invalid TOML, with the line, and layers that contradict each other.
+#[wasm_bindgen]
+pub fn detector_name(file: &str, toml: &str) -> Result<String, JsError> {
+    Ok(zfinder_io::detector_from_toml(file, toml).map_err(exception)?.name().to_owned())
 }
 
 #[derive(Serialize)]
@@ -74,10 +95,11 @@ enum LayerShape {
     Endcap { z_mm: f64, r_max_mm: f64 },
 }
 
-/// Returns positions and lengths of a detector's layers \[mm\] as JSON, for pictures.
+/// Returns positions and lengths of a detector's layers \[mm\] as JSON, for pictures. `detector` is
+/// the name of a built-in detector, or TOML.
 ///
 /// # Errors
-/// No detector has this name.
+/// No detector has this name, and the text is not TOML of a detector.
 #[wasm_bindgen]
 pub fn layers(detector: &str) -> Result<String, JsError> {
     let detector = detector_of(detector)?;

@@ -25,6 +25,8 @@ pub struct Files {
 #[wasm_bindgen]
 pub struct Events {
     pub(crate) detector: Detector,
+    /// The name of a built-in detector, or TOML.
+    detector_text: String,
     pub(crate) batch: RoiBatch,
     truth: Truth,
 }
@@ -67,8 +69,10 @@ impl Files {
     /// A ROOT file.
     pub fn add(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), JsError> {
         if bytes.starts_with(b"root") {
-            let message = "this is a ROOT file; the page reads CSV and Parquet, and `zfinder find` reads ROOT";
-            return Err(exception(format!("{name}: {message}")));
+            let message = "this is a ROOT file, which the page cannot read. Search it with the command, \
+                           `zfinder find FILE.root`. Or write its spacepoints as CSV or Parquet with columns x, y, z \
+                           in mm, for example with uproot in Python, and drop that file here.";
+            return Err(exception(format!("{name}: {}", message.replace("FILE.root", name))));
         }
         let lower = name.to_lowercase();
         let stem = lower.trim_end_matches(".gz").trim_end_matches(".csv").trim_end_matches(".parquet");
@@ -83,14 +87,19 @@ impl Files {
         Ok(())
     }
 
-    /// Reads all files. Without `detector`, the columns of the first file decide.
+    /// Reads all files. `detector` is the name of a built-in detector, or TOML. Without it, the
+    /// columns of the first file decide.
     ///
     /// # Errors
     /// Invalid input, with file, row and column.
     pub fn read(&self, detector: Option<String>) -> Result<Events, JsError> {
-        let detector = match detector {
-            Some(name) => detector_of(&name)?,
-            None => self.usual_detector()?,
+        let (detector, detector_text) = match detector {
+            Some(text) => (detector_of(&text)?, text),
+            None => {
+                let usual = self.usual_detector()?;
+                let name = usual.name().to_owned();
+                (usual, name)
+            }
         };
         let rois = self.rois.as_ref().map(|file| RoiTable::read(file.path())).transpose().map_err(explained)?;
         let mut files: Vec<_> = self.spacepoints.iter().map(|file| file.path().to_owned()).collect();
@@ -110,7 +119,7 @@ impl Files {
             Some(file) => Truth::Table(TruthTable::read(file.path()).map_err(explained)?),
             None => Truth::Unknown,
         };
-        Ok(Events { detector, batch, truth })
+        Ok(Events { detector, detector_text, batch, truth })
     }
 
     /// Returns the detector that files with these columns usually describe.
@@ -161,13 +170,20 @@ impl Events {
             };
             truth.push(made.truth.iter().enumerate().map(vertex).collect());
         }
-        Ok(Events { detector: knobs.detector(), batch, truth: Truth::Simulated(truth) })
+        let detector_text = detector.to_owned();
+        Ok(Events { detector: knobs.detector(), detector_text, batch, truth: Truth::Simulated(truth) })
     }
 
     /// Returns the name of the detector.
     #[must_use]
     pub fn detector(&self) -> String {
         self.detector.name().to_owned()
+    }
+
+    /// Returns the detector for finders: the name of a built-in detector, or TOML.
+    #[must_use]
+    pub fn detector_text(&self) -> String {
+        self.detector_text.clone()
     }
 
     /// Returns ids and numbers of spacepoints of all RoIs as JSON.

@@ -23,7 +23,8 @@ fn builder(config: &str, detector: &str) -> Result<ZFinderBuilder, JsError> {
 
 #[wasm_bindgen]
 impl Finder {
-    /// Builds a finder on the CPU engine, with a configuration in JSON.
+    /// Builds a finder on the CPU engine, with a configuration in JSON. `detector` is the name of a
+    /// built-in detector, or TOML.
     ///
     /// # Errors
     /// An invalid configuration, an unknown detector.

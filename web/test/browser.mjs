@@ -66,7 +66,7 @@ export function launch({ webgpu = true } = {}) {
       channel: 'moz-firefox',
       executablePath: process.env.ZFINDER_WEB_PATH,
       downloadsPath: DOWNLOADS,
-      firefoxUserPrefs: { 'dom.webgpu.enabled': webgpu },
+      firefoxUserPrefs: { 'dom.webgpu.enabled': webgpu, 'ui.prefersReducedMotion': 1 },
     });
   }
   return chromium.launch({
@@ -88,10 +88,12 @@ export function launch({ webgpu = true } = {}) {
  * Opens the page, and collects all errors of the console, with violations of the
  * Content-Security-Policy. Tests of the service worker allow one; all others block it.
  */
-export async function open(browser, url, options = {}) {
+export async function open(browser, url, options = {}, hash = '') {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     serviceWorkers: 'block',
+    // The animation would change pictures under comparison.
+    reducedMotion: 'reduce',
     ...options,
   });
   const page = await context.newPage();
@@ -113,7 +115,7 @@ export async function open(browser, url, options = {}) {
     if (!request.url().startsWith(url) && !/^(blob|data):/.test(request.url()))
       errors.push(`request to ${request.url()}`);
   });
-  await page.goto(url);
+  await page.goto(url + hash);
   return { page, errors, close: () => context.close() };
 }
 

@@ -177,7 +177,7 @@ test('an invalid file has a clear error, and the previous events stay', async ()
       ],
       ['truth_vertices.csv', 'event,vz_mm,is_hard_scatter\n0,1,1\n', /no file of spacepoints/],
       ['big.parquet', 'PAR1....PAR1', /big\.parquet: this is no Parquet file, or a damaged one/],
-      ['run.root', 'root....', /run\.root: this is a ROOT file; the page reads CSV and Parquet/],
+      ['run.root', 'root....', /run\.root: this is a ROOT file, .*`zfinder find run\.root`.*CSV or Parquet/],
     ];
     for (const [name, content, words] of wrong) {
       await page.evaluate(() => {

@@ -29,17 +29,30 @@ after(async () => {
   server.close();
 });
 
-/** Opens the page, waits for the first sample, and requires a console without errors. */
-export async function withPage(work, { on = browsers.plain, ...options } = {}) {
-  const opened = await open(on, server.url, options);
+/**
+ * Opens the page at `hash`, waits for the first sample, and requires a console without errors.
+ * Opens all folds, unless `folded`.
+ */
+export async function withPage(
+  work,
+  { on = browsers.plain, folded = false, hash = '', ...options } = {},
+) {
+  const opened = await open(on, server.url, options, hash);
   try {
     const digest = await answered(opened.page);
+    if (!folded) await unfold(opened.page);
     await work(opened.page, digest);
     assert.deepEqual(opened.errors, []);
   } finally {
     await opened.close();
   }
 }
+
+/** Opens all folds. */
+export const unfold = (page) =>
+  page.evaluate(() => {
+    for (const fold of document.querySelectorAll('details')) fold.open = true;
+  });
 
 /** Opens the page in a browser with WebGPU. */
 export async function withGpu(work) {

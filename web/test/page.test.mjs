@@ -14,6 +14,7 @@ import {
   nativeDigest,
   ROOT,
   saved,
+  unfold,
   withGpu,
   withPage,
 } from './page.mjs';
@@ -57,11 +58,15 @@ test('each sample loads, and has the answers of the native command', async () =>
   });
 });
 
+/** Returns the names of all presets. */
+const presetNames = (page) =>
+  page.locator('#preset option').evaluateAll((options) => options.map(({ value }) => value));
+
 test('every preset has the answers of the native command', native, async () => {
   await withPage(async (page, first) => {
     await page.click('#samples button:nth-child(2)');
     let digest = await answered(page, first);
-    for (const preset of await page.locator('#preset option').allTextContents()) {
+    for (const preset of await presetNames(page)) {
       await page.selectOption('#preset', preset);
       await page.waitForFunction(
         (preset) => document.getElementById('command').textContent.includes(`--preset ${preset} `),
@@ -132,7 +137,7 @@ test('27,000 spacepoints take little time on the CPU engine', async () => {
       await zfinder.default({ module_or_path: 'pkg/zfinder_web_bg.wasm' });
       const events = zfinder.Events.simulated('atlas2010', 1, 4, 110);
       const times = {};
-      for (const name of JSON.parse(zfinder.presets())) {
+      for (const { name } of JSON.parse(zfinder.presets())) {
         const finder = zfinder.Finder.on_cpu(zfinder.preset(name), 'atlas2010');
         times[name] = [];
         for (let i = 0; i < 10; i += 1) {
@@ -172,9 +177,82 @@ async function showsCanvas(page, selector, png) {
   );
 }
 
+test('the log scale changes the histogram, and the address keeps it', async () => {
+  await withPage(async (page) => {
+    const canvas = page.locator('#event canvas');
+    const image = () => canvas.evaluate((canvas) => canvas.toDataURL());
+    const linear = await image();
+    await page.click('#event button:has-text("Log")');
+    assert.notEqual(await image(), linear);
+    assert.match(page.url(), /log=1/);
+    await page.click('#event button:has-text("Log")');
+    assert.equal(await image(), linear);
+  });
+});
+
+test('the wheel zooms without a click, and scrolls the page at the end of the range', async () => {
+  await withPage(async (page) => {
+    const canvas = page.locator('#xy canvas');
+    await canvas.scrollIntoViewIfNeeded();
+    await canvas.hover();
+    const image = () => canvas.evaluate((canvas) => canvas.toDataURL());
+    const scroll = () => page.evaluate(() => scrollY);
+    const [start, place] = [await image(), await scroll()];
+    await page.mouse.wheel(0, -100);
+    await page.waitForFunction(
+      (start) => document.querySelector('#xy canvas').toDataURL() !== start,
+      start,
+    );
+    assert.equal(await scroll(), place);
+    for (let i = 0; i < 60 && (await scroll()) === place; i += 1) await page.mouse.wheel(0, 100);
+    await page.waitForFunction((place) => scrollY > place, place);
+  });
+});
+
+test('terms are explained by the mouse and by the keyboard', async () => {
+  await withPage(
+    async (page) => {
+      const tip = page.locator('#tip');
+      const term = page.locator('header .term').first();
+      assert.ok(await tip.isHidden());
+      await term.focus();
+      assert.match(await tip.textContent(), /^Two hits on different layers/);
+      const { x, y, width, height } = await tip.boundingBox();
+      const window = page.viewportSize();
+      assert.ok(x >= 0 && x + width <= window.width && y + height <= window.height);
+      await page.keyboard.press('Escape');
+      assert.ok(await tip.isHidden());
+      await page.hover('header .term >> nth=1');
+      assert.match(await tip.textContent(), /^The axis z/);
+      await page.mouse.move(600, 500);
+      assert.ok(await tip.isHidden());
+      const missing = await page.evaluate(() =>
+        [...document.querySelectorAll('.term')]
+          .map((term) => term.getAttribute('aria-describedby'))
+          .filter((id) => !document.getElementById(id)?.textContent.trim()),
+      );
+      assert.deepEqual(missing, []);
+    },
+    { folded: true },
+  );
+});
+
+test('each preset has a line, and the project has links', async () => {
+  await withPage(async (page, first) => {
+    const lines = await page.locator('#preset option').allTextContents();
+    assert.ok(lines.length >= 10);
+    for (const line of lines) assert.match(line, /^[a-z-]+ – \S+ \S+/);
+    await page.selectOption('#preset', 'jet');
+    await answered(page, first);
+    assert.match(await page.textContent('#preset-about'), /^For jets: .*\.$/);
+    for (const id of ['repository', 'book'])
+      assert.match(await page.getAttribute(`#${id}`, 'href'), /^https:\/\/\S+zfinder/);
+  });
+});
+
 test('pictures are zoomed by keys, pointed at, and saved', async () => {
   await withPage(async (page) => {
-    for (const picture of ['histogram', 'rz', 'xy']) {
+    for (const picture of ['event', 'xy']) {
       const canvas = page.locator(`#${picture} canvas`);
       const image = () => canvas.evaluate((canvas) => canvas.toDataURL());
       const seen = new Set([await image()]);
@@ -188,6 +266,8 @@ test('pictures are zoomed by keys, pointed at, and saved', async () => {
       assert.ok(seen.has(await image()), picture);
       const png = await saved(page, `#${picture} button:has-text("PNG")`);
       assert.ok(await showsCanvas(page, `#${picture} canvas`, png), picture);
+      // Zoomed out, the picture shows all spacepoints.
+      for (let i = 0; i < 25; i += 1) await page.keyboard.press('-');
       const svg = (await saved(page, `#${picture} button:has-text("SVG")`)).toString();
       const broken = await page.evaluate(
         (svg) =>
@@ -196,54 +276,86 @@ test('pictures are zoomed by keys, pointed at, and saved', async () => {
         svg,
       );
       assert.ok(!broken && svg.length > 2000, picture);
-      if (picture !== 'histogram') {
-        const event = await page.textContent('#roi option:checked');
-        const points = Number(event.match(/([\d,]+) spacepoints/)[1].replace(',', ''));
-        assert.equal(svg.match(/h2\.5v2\.5h-2\.5Z/g).length, points, picture);
-      }
+      const event = await page.textContent('#roi option:checked');
+      const points = Number(event.match(/([\d,]+) spacepoints/)[1].replace(',', ''));
+      assert.equal(svg.match(/h2\.5v2\.5h-2\.5Z/g).length, points, picture);
+      await page.click(`#${picture} button:has-text("Reset")`);
     }
-    await page.hover('#histogram canvas');
-    assert.match(await page.textContent('#histogram .hover'), /z from .* mm: weight \d+/);
+    const { width, height } = await page.locator('#event canvas').boundingBox();
+    await page.hover('#event canvas', { position: { x: width / 2, y: 0.8 * height } });
+    assert.match(await page.textContent('#event .hover'), /z from .* mm: weight \d+/);
   });
 });
 
 const shapes = onlyChromium('Playwright emulates no phone and no dark scheme in this Firefox');
-test('axe finds no fault, light and dark, wide and narrow', shapes, async () => {
-  const desktop = { viewport: { width: 1280, height: 900 } };
-  const phone = {
+const SHAPES = {
+  laptop: { viewport: { width: 1366, height: 768 } },
+  phone: {
     viewport: { width: 390, height: 844 },
     deviceScaleFactor: 2,
     isMobile: true,
     hasTouch: true,
-  };
-  for (const [shape, { viewport, ...view }] of Object.entries({ desktop, phone })) {
+  },
+};
+
+/** Calls `work` with a page of each shape and colour scheme, without opened folds. */
+async function inAllShapes(work) {
+  for (const [shape, view] of Object.entries(SHAPES)) {
     for (const colorScheme of ['light', 'dark']) {
-      await withPage(
-        async (page, first) => {
-          await page.click('#samples button:nth-child(2)');
-          await answered(page, first);
-          await page.evaluate(AXE);
-          const { violations } = await page.evaluate(() =>
-            globalThis.axe.run(document, {
-              runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-            }),
-          );
-          assert.deepEqual(
-            violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]),
-            [],
-          );
-          // A phone's `innerWidth` grows with the page.
-          const width = await page.evaluate(() => document.documentElement.scrollWidth);
-          assert.ok(width <= viewport.width, `the page is ${width} pixels wide`);
-          await page.screenshot({
-            path: join(SHOTS, `${shape}-${colorScheme}.png`),
-            fullPage: true,
-          });
-        },
-        { viewport, ...view, colorScheme },
-      );
+      await withPage((page, first) => work(page, first, `${shape}-${colorScheme}`), {
+        ...view,
+        colorScheme,
+        folded: true,
+      });
     }
   }
+}
+
+test('the first screen has the sentence, the answer, the picture and its legend', shapes, async () => {
+  await inAllShapes(async (page, first, name) => {
+    const text = await page.textContent('header p');
+    assert.equal(
+      text.trim().replace(/\s+/g, ' '),
+      'Each pair of hits points at the beam; where most point, the collision was.',
+    );
+    assert.match(
+      await page.textContent('#answer'),
+      /^Found z = -?\d+\.\d+ mm.*, true z = -?\d+\.\d+ mm: .*\d mm apart\.$/,
+    );
+    for (const place of ['header p', '#answer', '#event canvas', '#event .legend']) {
+      const { x, y, width, height } = await page.locator(place).boundingBox();
+      const window = page.viewportSize();
+      const inside = x >= 0 && y >= 0 && x + width <= window.width && y + height <= window.height;
+      assert.ok(inside, `${place} of ${name}: ${[x, y, width, height]}`);
+    }
+    await page.screenshot({ path: join(SHOTS, `${name}.png`) });
+  });
+});
+
+test('axe finds no fault, light and dark, wide and narrow', shapes, async () => {
+  await inAllShapes(async (page, first, name) => {
+    await page.click('#samples button:nth-child(2)');
+    await answered(page, first);
+    await page.evaluate(AXE);
+    for (const folded of [true, false]) {
+      if (!folded) await unfold(page);
+      const { violations, passes } = await page.evaluate(() =>
+        globalThis.axe.run(document, {
+          runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+        }),
+      );
+      assert.deepEqual(
+        violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]),
+        [],
+        name,
+      );
+      assert.ok(passes.length > 20, `${passes.length} rules apply`);
+      // A phone's `innerWidth` grows with the page.
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(width <= page.viewportSize().width, `the page is ${width} pixels wide`);
+    }
+    await page.screenshot({ path: join(SHOTS, `${name}-open.png`), fullPage: true });
+  });
 });
 
 test('the page explains that it needs a file server', async () => {
