@@ -38,11 +38,10 @@ const pictures = {
 };
 const logButton = by('event').querySelector('[data-action=Log]');
 const animation = new Animation((step, name) => {
-  for (const picture of Object.values(pictures)) {
-    picture.data.step = step;
-    picture.canvas.dataset.step = name;
-    picture.redraw();
-  }
+  const picture = pictures.event;
+  picture.data.step = step;
+  picture.canvas.dataset.step = name;
+  picture.redraw();
 });
 const options = new Options(() => search());
 const gpu = new GpuSearches(showGpu);
