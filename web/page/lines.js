@@ -28,14 +28,21 @@ function lowerBound(values, wanted) {
   return low;
 }
 
-/** Returns azimuth, radius and layer of all spacepoints, sorted by azimuth. */
+/** Returns columns of all spacepoints, sorted by azimuth. */
 function byAzimuth(points) {
-  const all = [];
-  for (let i = 0; i < points.length; i += 4) {
-    const [x, y, z, layer] = points.subarray(i, i + 4);
-    all.push({ hit: i / 4, phi: Math.atan2(y, x), rho: Math.hypot(x, y), z, layer });
-  }
-  return all.sort((a, b) => a.phi - b.phi);
+  const count = points.length / 4;
+  const azimuths = Float64Array.from({ length: count }, (_, hit) =>
+    Math.atan2(points[4 * hit + 1], points[4 * hit]),
+  );
+  const hit = Uint32Array.from({ length: count }, (_, n) => n);
+  hit.sort((a, b) => azimuths[a] - azimuths[b]);
+  return {
+    hit,
+    phi: Float64Array.from(hit, (n) => azimuths[n]),
+    rho: Float64Array.from(hit, (n) => Math.hypot(points[4 * n], points[4 * n + 1])),
+    z: Float64Array.from(hit, (n) => points[4 * n + 2]),
+    layer: Uint8Array.from(hit, (n) => points[4 * n + 3]),
+  };
 }
 
 /**
@@ -46,24 +53,24 @@ function byAzimuth(points) {
  * @returns lists of {vertex, z, hits}; `z` is the position on the beam in mm
  */
 export function pairsAtVertices(points, vertices, { bin, slice_deg, first_layers }) {
-  const hits = byAzimuth(points);
-  const azimuths = hits.map(({ phi }) => phi);
-  const filled = [...new Set(hits.map(({ layer }) => layer))].sort((a, b) => a - b);
+  const { hit, phi, rho, z, layer } = byAzimuth(points);
+  const filled = [...new Set(layer)].sort((a, b) => a - b);
   const inner = new Set(filled.slice(0, first_layers));
   const reach = (slice_deg * Math.PI) / 180;
+  const places = vertices.map(({ z_mm }) => z_mm);
+  const half = HALF_PEAK_BINS * bin;
   const candidates = [];
-  for (const a of hits) {
-    if (!inner.has(a.layer)) continue;
+  for (let a = 0; a < hit.length; a += 1) {
+    if (!inner.has(layer[a])) continue;
     for (const turn of [-2 * Math.PI, 0, 2 * Math.PI]) {
-      const phi = a.phi + turn;
-      for (let n = lowerBound(azimuths, phi - reach); azimuths[n] <= phi + reach; n += 1) {
-        const b = hits[n];
-        if (b.layer <= a.layer || b.rho <= a.rho) continue;
-        const z = (a.z * b.rho - b.z * a.rho) / (b.rho - a.rho);
-        const vertex = vertices.findIndex(({ z_mm }) => Math.abs(z_mm - z) <= HALF_PEAK_BINS * bin);
+      const centre = phi[a] + turn;
+      for (let b = lowerBound(phi, centre - reach); phi[b] <= centre + reach; b += 1) {
+        if (layer[b] <= layer[a] || rho[b] <= rho[a]) continue;
+        const meets = (z[a] * rho[b] - z[b] * rho[a]) / (rho[b] - rho[a]);
+        const vertex = places.findIndex((place) => Math.abs(place - meets) <= half);
         if (vertex < 0) continue;
-        const bend = Math.abs(azimuths[n] - phi) / (b.rho - a.rho);
-        candidates.push({ vertex, z, hits: [a.hit, b.hit], bend });
+        const bend = Math.abs(phi[b] - centre) / (rho[b] - rho[a]);
+        candidates.push({ vertex, z: meets, hits: [hit[a], hit[b]], bend });
       }
     }
   }

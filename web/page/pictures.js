@@ -331,8 +331,8 @@ export function eventPicture(section, buttons) {
     legend: [
       [DOT, 'hits'],
       [PAIR, 'pairs'],
-      [FOUND, 'found vertex'],
-      [TRUE, 'true vertex'],
+      [FOUND, 'found'],
+      [TRUE, 'true'],
     ],
     panels: [
       {
