@@ -267,6 +267,7 @@ test('pictures are zoomed by keys, pointed at, and saved', async () => {
       const png = await saved(page, `#${picture} button:has-text("PNG")`);
       assert.ok(await showsCanvas(page, `#${picture} canvas`, png), picture);
       // Zoomed out, the picture shows all spacepoints.
+      await canvas.focus();
       for (let i = 0; i < 25; i += 1) await page.keyboard.press('-');
       const svg = (await saved(page, `#${picture} button:has-text("SVG")`)).toString();
       const broken = await page.evaluate(
