@@ -95,7 +95,7 @@ pub fn csv(bytes: &[u8]) {
     // Gzipped bytes would have to be decompressed twice.
     if !bytes.starts_with(GZIP) && !is_binary(bytes) {
         written("event000000007-spacepoint.csv", &zipped.finish().expect("into memory"));
-        let detector = finder(addressing(&path, None).unwrap_or(Addressing::Index)).detector();
+        let detector = finder(addressing(&path, &ReadOptions::default()).unwrap_or(Addressing::Index)).detector();
         assert_eq!(read(&path, detector, None), (rois, error), "gzipped");
     }
     with_rois(&written("event000000007-spacepoint.csv", bytes), &written("rois.csv", ROIS.as_bytes()));
@@ -309,7 +309,7 @@ pub fn detector(bytes: &[u8]) {
 
 /// Reads a file of spacepoints twice, and searches its RoIs.
 fn spacepoints(path: &Path) -> (Vec<Roi>, Option<String>) {
-    let told = addressing(path, None);
+    let told = addressing(path, &ReadOptions::default());
     let finder = finder(*told.as_ref().unwrap_or(&Addressing::Index));
     let (rois, error) = read(path, finder.detector(), None);
     assert_eq!(read(path, finder.detector(), None), (rois.clone(), error.clone()), "the second time");
@@ -384,7 +384,7 @@ fn check_skipping(path: &Path, detector: &Detector, before: &[Roi], is_error: bo
 /// Reads spacepoints with a table of RoIs: each RoI comes out once.
 fn with_rois(path: &Path, table: &Path) {
     let table = RoiTable::read(table).expect("a good table");
-    let finder = finder(addressing(path, None).unwrap_or(Addressing::Index));
+    let finder = finder(addressing(path, &ReadOptions::default()).unwrap_or(Addressing::Index));
     let (rois, error) = read(path, finder.detector(), Some(table.clone()));
     let ids: HashSet<RoiId> = rois.iter().map(|roi| roi.descriptor.id).collect();
     assert_eq!(ids.len(), rois.len(), "an RoI came twice");

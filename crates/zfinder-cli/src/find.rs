@@ -193,7 +193,8 @@ impl Find {
         // Programs get columns that do not depend on the neighbours of the input.
         let is_shown = format == Format::Table || self.input.truth_file().is_some();
         let shown_truth = truth.as_ref().filter(|_| is_shown);
-        let formatted = (format, VertexColumns::of_config(finder.config()).with_truth(shown_truth));
+        let formatted =
+            (format, VertexColumns::of_config(finder.config()).with_truth(shown_truth.map(|truth| truth as _)));
         let mut output = AnswerFile::open(self.output.as_deref(), formatted, shown_truth, &provenance)?;
         let mut tracklets =
             self.tracklets_file.as_deref().map(|path| TrackletFile::open(path, shard.index() == 0)).transpose()?;

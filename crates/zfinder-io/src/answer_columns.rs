@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::truth::TruthTable;
+use crate::truth_vertex::TrueZ;
 use zfinder::{Config, Results, RoiId, RoiResult, Tracklet, Vertex};
 
 /// The columns that a file has for a vertex. The default are those of a vertex of a histogram,
@@ -12,7 +12,7 @@ use zfinder::{Config, Results, RoiId, RoiResult, Tracklet, Vertex};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VertexColumns<'a> {
     pub(crate) is_fitted: bool,
-    pub(crate) truth: Option<&'a TruthTable>,
+    pub(crate) truth: Option<&'a dyn TrueZ>,
 }
 
 impl<'a> VertexColumns<'a> {
@@ -30,13 +30,13 @@ impl<'a> VertexColumns<'a> {
 
     /// Adds z of the true hard scatter, and the distance of the vertex from it.
     #[must_use]
-    pub fn with_truth(self, truth: Option<&'a TruthTable>) -> Self {
+    pub fn with_truth(self, truth: Option<&'a dyn TrueZ>) -> Self {
         Self { truth, ..self }
     }
 
     /// Returns z of the true hard scatter of an RoI \[mm\], if it is known.
     pub(crate) fn true_z_mm(self, id: RoiId) -> Option<f64> {
-        self.truth?.hard_scatter_z(id)
+        self.truth?.true_z_mm(id)
     }
 
     /// Returns the header of CSV.

@@ -62,8 +62,8 @@
 //!   for.
 //! - `csv`, `table`: CSV, from rows to spacepoints.
 //! - `whole`: whole numbers in any form.
-//! - `schema`, `columns`, `parquet`, `root`, `guard`: columns of spacepoints in Parquet and ROOT
-//!   files.
+//! - `column_map`, `schema`, `columns`, `parquet`, `root`, `guard`: columns of spacepoints in
+//!   Parquet and ROOT files, and their names.
 //! - `place`: the layer of a spacepoint, from the address in its file.
 //! - `rois`, `objects`, `regions`, `event_numbers`, `shard`: the RoIs and events that are searched.
 //! - `truth_vertex`, `truth`, `answers`: true vertices, and answers of earlier searches.
@@ -141,5 +141,5 @@ pub use source::{is_stream, line};
 pub use spacepoint_writer::SpacepointWriter;
 pub use toml::{config_from_toml, config_summary, config_to_toml, detector_from_toml, detector_to_toml};
 pub use truth::{TruthTable, primary_z};
-pub use truth_vertex::TruthVertex;
+pub use truth_vertex::{TrueZ, TruthVertex};
 pub use write::{CSV_HEADER, ROI_HEADER, write_csv, write_json, write_json_line, write_roi};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::colliderml;
 use super::source::{self, Container, event_of_name};
 use super::table::{Column, Table};
-use super::truth_vertex::{EventVertices, TruthVertex};
+use super::truth_vertex::{EventVertices, TrueZ, TruthVertex};
 use super::{parquet, root};
 use crate::error::{Error, Result};
 use zfinder::RoiId;
@@ -251,6 +251,12 @@ impl TruthTable {
     /// known.
     pub fn has_pile_up(&self) -> bool {
         self.vertices.values().flatten().any(|vertex| !vertex.is_hard_scatter)
+    }
+}
+
+impl TrueZ for TruthTable {
+    fn true_z_mm(&self, id: RoiId) -> Option<f64> {
+        self.hard_scatter_z(id)
     }
 }
 

@@ -1,5 +1,7 @@
 //! A true vertex, and the true vertices of events.
 
+use zfinder::RoiId;
+
 /// A simulated primary vertex.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TruthVertex {
@@ -17,3 +19,9 @@ pub struct TruthVertex {
 
 /// The vertices of whole events, in the order of a file.
 pub(super) type EventVertices = Vec<(u64, Vec<TruthVertex>)>;
+
+/// A source of true vertices of RoIs.
+pub trait TrueZ: std::fmt::Debug + Sync {
+    /// Returns z of the true hard scatter of an RoI \[mm\], if it is known.
+    fn true_z_mm(&self, id: RoiId) -> Option<f64>;
+}

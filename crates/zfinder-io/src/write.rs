@@ -144,9 +144,9 @@ pub fn write_json_line(out: &mut impl Write, result: RoiResult<'_>, truth: Optio
 /// Writes a JSON object without a line end: `event_id`, `roi_id`, `status`, `spacepoints` (those
 /// that took part), `outside_window`, `fallback` and `vertices`. Each vertex has `z_mm`, `weight`,
 /// `pairs`, `z_error_mm`, `rank`, `significance` and `background`; the last two are null if no
-/// background was computed. Vertices that tracklets were fitted to have the columns of
-/// [`VertexColumns::Fitted`], too. Tracklets follow as the list `tracklets`, each with `vertex`
-/// (null without one), `hits` and the numbers of
+/// background was computed. Vertices that tracklets were fitted to have the further columns of
+/// [`VertexColumns`], too. Tracklets follow as the list `tracklets`, each with `vertex` (null
+/// without one), `hits` and the numbers of
 /// [`tracklet_csv_header`](crate::tracklet_csv_header). If `truth` has the RoI's hard scatter, the
 /// object has its `true_z_mm`, and each vertex its distance `delta_mm`.
 ///

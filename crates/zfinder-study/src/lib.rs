@@ -52,7 +52,8 @@
 //! - `simulate`: spacepoints of RoIs and of whole events, with true vertices.
 //! - `evaluate`: efficiency and resolution of found vertices.
 //! - `beam_spot`: position, slope and width of the beam spot.
-//! - `inspect`, `histogram_writer`: histograms and pairs of one RoI, and their files.
+//! - `inspect`, `histogram_writer`: histograms and pairs of one RoI, and their files; `reason`: why
+//!   a first vertex is wrong.
 //! - `plot`: pictures; `error`: [`Error`].
 
 #![forbid(unsafe_code)]
