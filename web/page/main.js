@@ -271,6 +271,9 @@ function nearestTrue(vertex, truth) {
   return nearestOf(hard.length > 0 ? hard : truth, vertex);
 }
 
+/** A vertex is right within this distance, as in `zfinder evaluate`. */
+const RIGHT_MM = 1;
+
 /** Returns the answer in words. */
 function sentence({ status, vertices }, compared) {
   if (vertices.length === 0) return WORDS[status] ?? status;
@@ -279,7 +282,9 @@ function sentence({ status, vertices }, compared) {
   const more = vertices.length > 1 ? ` (first of ${vertices.length})` : '';
   if (!compared) return `Found z = ${z} mm${more}. The true z is unknown.`;
   const apart = distance(first, compared);
-  return `Found z = ${z} mm${more}, true z = ${compared.z_mm.toFixed(3)} mm: ${apart} apart.`;
+  const right = vertices.findIndex(({ z_mm }) => Math.abs(z_mm - compared.z_mm) < RIGHT_MM);
+  const other = right > 0 ? ` Vertex ${right} is the true one.` : '';
+  return `Found z = ${z} mm${more}, true z = ${compared.z_mm.toFixed(3)} mm: ${apart} apart.${other}`;
 }
 
 const WORDS = {

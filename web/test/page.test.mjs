@@ -333,6 +333,14 @@ test('the first screen has the sentence, the answer, the picture and its legend'
   });
 });
 
+test('the sentence names the vertex that is right, if the first is not', async () => {
+  await withPage(async (page, first) => {
+    await page.selectOption('#preset', 'full-scan');
+    await answered(page, first);
+    assert.match(await page.textContent('#answer'), /mm apart\. Vertex 1 is the true one\.$/);
+  });
+});
+
 test('axe finds no fault, light and dark, wide and narrow', shapes, async () => {
   await inAllShapes(async (page, first, name) => {
     await page.click('#samples button:nth-child(2)');
