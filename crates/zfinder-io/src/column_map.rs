@@ -39,6 +39,7 @@ impl ColumnMap {
     }
 
     /// Returns whether no column has another name.
+    #[cfg(feature = "root")]
     pub(crate) fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }

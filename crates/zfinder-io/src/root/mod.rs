@@ -24,7 +24,7 @@ use zfinder::{Detector, RoiId};
 
 use super::event::{Addressing, EventReader, ReadOptions};
 use super::truth_vertex::EventVertices;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 #[cfg(feature = "root")]
 pub use write::RootSpacepoints;
@@ -39,7 +39,7 @@ fn find_spacepoints(path: &Path, options: &ReadOptions) -> Result<Entries> {
         return objects::find_spacepoints(path, options.tree.as_deref());
     }
     let message = "names of columns are given for CSV and Parquet only; rename the branches of a ROOT file";
-    Err(Error::Input { path: path.to_owned(), row: 0, column: None, message: message.into() })
+    Err(crate::error::Error::Input { path: path.to_owned(), row: 0, column: None, message: message.into() })
 }
 
 /// Opens a file of spacepoints.
