@@ -48,7 +48,8 @@ pub enum Error {
         /// The RoI, and what would be correct.
         message: String,
     },
-    /// Selected events that the input does not have.
+    /// Selected events that the input does not have. This error ends the reading, also if errors are
+    /// skipped.
     #[error("the input has no event {numbers}: {events}")]
     NoEvent {
         /// The selected numbers.
@@ -64,7 +65,7 @@ pub enum Error {
 impl Error {
     /// Returns whether reading ends at this error although errors are skipped.
     pub fn ends_reading(&self) -> bool {
-        matches!(self, Self::Returned { .. })
+        matches!(self, Self::Returned { .. } | Self::NoEvent { .. })
     }
 }
 

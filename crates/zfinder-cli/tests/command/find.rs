@@ -182,6 +182,8 @@ fn events_are_selected_by_number() {
     for command in ["find", "histogram"] {
         failed(&zfinder(&[command, &csv, "--event", "4"]), 2, &["the input has no event 4: it has 3, with numbers"]);
     }
+    let skipping = [&csv, "--event", "4", "--on-error", "skip"];
+    failed(&find(&skipping), 2, &["the input has no event 4: it has 3, with numbers"]);
     failed(&find(&[&csv, "--events", "7-3"]), 2, &["`7-3` is no event number and no range"]);
     // RoIs of other events are not missing, and not searched.
     let rois = written(&dir, "rois.csv", "event_id,roi_id,phi_min,phi_max\n3,0,0,1\n5,0,0,1\n7,0,0,1\n");
