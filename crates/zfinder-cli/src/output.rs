@@ -71,8 +71,10 @@ struct Text<'a> {
     truth: Option<&'a TruthTable>,
     provenance: &'a Provenance,
     begun: bool,
-    /// Whether the list of RoIs of a JSON document has an element, and whether it has ended.
-    list: (bool, bool),
+    /// Whether the list of RoIs of a JSON document has an element.
+    has_element: bool,
+    /// Whether the JSON document is complete.
+    is_complete: bool,
 }
 
 /// Returns the file for the provenance of a CSV file of answers, in the same folder. None for
@@ -190,7 +192,8 @@ impl<'a> Answers<'a> {
                 truth,
                 provenance,
                 begun: false,
-                list: (false, false),
+                has_element: false,
+                is_complete: false,
             }));
         }
         let name = target.name().to_owned();
@@ -255,14 +258,15 @@ impl Text<'_> {
 
     fn results(&mut self, results: &Results) -> Result<(), Failure> {
         self.begin()?;
-        let (format, columns, truth, list) = (self.format, self.columns, self.truth, &mut self.list);
+        let (format, columns, truth) = (self.format, self.columns, self.truth);
+        let has_element = &mut self.has_element;
         self.target.write(|mut out| {
             for result in results {
                 match format {
                     Format::Table => table::rows(out, truth, result)?,
                     Format::Csv => write_csv(&mut out, result, columns)?,
                     Format::Json => {
-                        writeln!(out, "{}", if std::mem::replace(&mut list.0, true) { "," } else { "" })?;
+                        writeln!(out, "{}", if std::mem::replace(has_element, true) { "," } else { "" })?;
                         zfinder_io::write_json(&mut out, result, truth)?;
                     }
                     Format::Jsonl | Format::Parquet => write_json_line(&mut out, result, truth)?,
@@ -276,7 +280,7 @@ impl Text<'_> {
         self.begin()?;
         match self.format {
             Format::Json => {
-                self.list.1 = true;
+                self.is_complete = true;
                 self.target.write(|out| writeln!(out, "\n],\"digest\":\"{digest}\"}}"))
             }
             Format::Jsonl => {
@@ -288,7 +292,7 @@ impl Text<'_> {
 
     /// Ends a JSON document without a digest.
     fn end_document(&mut self) -> Result<(), Failure> {
-        if self.format != Format::Json || self.list.1 {
+        if self.format != Format::Json || self.is_complete {
             return Ok(());
         }
         self.target.write(|out| writeln!(out, "\n]}}"))

@@ -48,8 +48,8 @@ pub enum Error {
         /// The RoI, and what would be correct.
         message: String,
     },
-    /// Selected events that the input does not have. This error ends the reading, also if errors are
-    /// skipped.
+    /// Selected events that the input does not have. This error ends the reading, also if errors
+    /// are skipped.
     #[error("the input has no event {numbers}: {events}")]
     NoEvent {
         /// The selected numbers.
