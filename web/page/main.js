@@ -1,11 +1,12 @@
 // The page: sends the user's events and options to the library, and shows its answers.
 import { readAddress, writeAddress } from './address.js';
 import { Animation } from './animation.js';
+import { count, nearestTrue, sentence, showVertices, summary } from './answer.js';
 import { GpuSearches } from './gpu.js';
 import { ask, whenRestarted } from './library.js';
 import { pairsAtVertices, trackletsAtVertices } from './lines.js';
 import { Options } from './options.js';
-import { acrossBeam, axes, distance, eventPicture, extent } from './pictures.js';
+import { acrossBeam, axes, eventPicture, extent } from './pictures.js';
 import { filesOf, SAMPLES } from './samples.js';
 import { phoenix, save } from './save.js';
 import { explainTerms } from './terms.js';
@@ -47,7 +48,6 @@ const options = new Options(() => search());
 const gpu = new GpuSearches(showGpu);
 
 const milliseconds = (ms) => (ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`);
-const count = (number, what) => `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`;
 const say = (text) => {
   by('status').textContent = text;
 };
@@ -253,81 +253,11 @@ function show(found, status) {
     picture.describe(`${count(points.length / 4, 'spacepoint')}. ${words}`);
     picture.redraw();
   }
-  showVertices(answer, truth);
+  by('summary').textContent = summary(answer);
+  showVertices(by('vertices').tBodies[0], answer.vertices, truth);
   if (status) say(status);
   remember();
   if (isFirst) animation.play();
-}
-
-/** Returns the true vertex that is nearest to a found vertex, or null if the list is empty. */
-function nearestOf(truth, vertex) {
-  const apart = ({ z_mm }) => Math.abs(z_mm - vertex.z_mm);
-  return truth.reduce((best, next) => (best && apart(best) <= apart(next) ? best : next), null);
-}
-
-/** Returns the nearest true hard scatter, or without one the nearest true vertex. */
-function nearestTrue(vertex, truth) {
-  const hard = truth.filter(({ is_hard_scatter }) => is_hard_scatter);
-  return nearestOf(hard.length > 0 ? hard : truth, vertex);
-}
-
-/** A vertex is right within this distance, as in `zfinder evaluate`. */
-const RIGHT_MM = 1;
-
-/** Returns the answer in words. */
-function sentence({ status, vertices }, compared) {
-  if (vertices.length === 0) return WORDS[status] ?? status;
-  const [first] = vertices;
-  const z = first.z_mm.toFixed(3);
-  const more = vertices.length > 1 ? ` (first of ${vertices.length})` : '';
-  if (!compared) return `Found z = ${z} mm${more}. The true z is unknown.`;
-  const apart = distance(first, compared);
-  const right = vertices.findIndex(({ z_mm }) => Math.abs(z_mm - compared.z_mm) < RIGHT_MM);
-  const other = right > 0 ? ` Vertex ${right} is the true one.` : '';
-  return `Found z = ${z} mm${more}, true z = ${compared.z_mm.toFixed(3)} mm: ${apart} apart.${other}`;
-}
-
-const WORDS = {
-  ok: 'Vertices were found.',
-  empty: 'There is no spacepoint in the window of this RoI.',
-  no_peak: 'There are spacepoints, and no peak among their pairs.',
-  bad_spacepoint: 'A spacepoint is not finite, or lies on a layer that the detector does not have.',
-  capacity_exceeded: 'There is more than the engine can hold: wider slices or bins may do.',
-};
-
-function showVertices({ status, vertices, fallback, outside_window }, truth) {
-  const fallen = fallback ? ' By the second search, since the first found no peak.' : '';
-  const unused = count(outside_window, 'spacepoint');
-  const outside =
-    outside_window > 0
-      ? ` ${unused} outside the window or beyond the last layer took no part.`
-      : '';
-  by('summary').textContent = `${WORDS[status] ?? status}${fallen}${outside}`;
-  const row = (vertex, number) => {
-    const line = document.createElement('tr');
-    const near = nearestOf(truth, vertex);
-    const nearest = near
-      ? `${near.z_mm.toFixed(3)}${near.is_hard_scatter ? ' (hard scatter)' : ''}`
-      : '–';
-    const significance = vertex.significance === null ? '–' : vertex.significance.toFixed(1);
-    const cells = [
-      number,
-      vertex.z_mm.toFixed(3),
-      vertex.z_error_mm.toFixed(3),
-      nearest,
-      Math.round(vertex.weight),
-      vertex.pairs,
-      significance,
-    ];
-    for (const [place, text] of cells.entries()) {
-      const cell = document.createElement(place === 0 ? 'th' : 'td');
-      if (place === 0) cell.scope = 'row';
-      cell.textContent = text;
-      line.append(cell);
-    }
-    return line;
-  };
-  by('vertices').tBodies[0].replaceChildren(...vertices.map(row));
 }
 
 // Engines

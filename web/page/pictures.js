@@ -11,7 +11,7 @@ const TRUE = '<path d="M5 6L11 1L17 6L11 11Z" fill="none" stroke="var(--true)" s
 const FONT = '600 12px system-ui, sans-serif';
 /** The inset shows at least this distance to both sides of the vertex [mm]. */
 const INSET_MM = 2.5;
-/** An inset of this width has room for words [pixels]. */
+/** An inset of this width has room for numbers [pixels]. */
 const ROOM = 190;
 /** Points outside the frame by less than this are drawn [pixels]. */
 const EDGE = 2;
@@ -210,13 +210,13 @@ function inset(context, frame, palette, data) {
   context.fillStyle = palette.ink;
   const span = `${(2 * half).toFixed(0)} mm`;
   context.fillText(width > ROOM ? `${span} about the peak` : span, edge, top - 6);
-  if (width > ROOM) {
-    context.textAlign = 'left';
-    context.fillStyle = palette.found;
-    context.fillText(`found ${first.z_mm.toFixed(2)}`, left + 5, top + 16);
-    context.fillStyle = palette.true;
-    if (near) context.fillText(`true ${near.z_mm.toFixed(2)}`, left + 5, top + height - 8);
-  }
+  // The sentence under the picture has the numbers as well.
+  const label = (name, { z_mm }) => (width > ROOM ? `${name} ${z_mm.toFixed(2)}` : name);
+  context.textAlign = 'left';
+  context.fillStyle = palette.found;
+  context.fillText(label('found', first), left + 5, top + 16);
+  context.fillStyle = palette.true;
+  if (near) context.fillText(label('true', near), left + 5, top + height - 8);
   context.globalAlpha = 1;
 }
 

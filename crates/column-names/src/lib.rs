@@ -92,9 +92,10 @@ pub fn advice<'a>(missing: impl Iterator<Item = &'a str>, names: impl Iterator<I
     text
 }
 
-/// Returns the column that has a usual name of a coordinate or a layer, as [`advice`] names it.
+/// Returns the column that has a usual name of a coordinate or a layer, as [`advice`] names it. A
+/// column may be a member of a record, as `hits.X`.
 pub fn similar<'a>(mut names: impl Iterator<Item = &'a str>, key: &str) -> Option<&'a str> {
-    names.find(|name| is_renamed(&letters(name), key))
+    names.find(|name| is_renamed(&letters(name.rsplit('.').next().unwrap_or(name)), key))
 }
 
 /// Returns whether letters are a usual name of a coordinate in mm or rad, or of a layer.
@@ -184,6 +185,7 @@ mod tests {
             ("x", "x_mm"),
             ("y", "Y [mm]"),
             ("z", "hit_z"),
+            ("z", "hits.Z"),
             ("rho", "r"),
             ("rho", "Rho (mm)"),
             ("phi", "PHI_rad"),

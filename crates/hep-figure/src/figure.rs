@@ -77,6 +77,12 @@ impl Figure {
     /// # Errors
     /// [`Error`] if a size, a range or the panel is refused.
     pub fn render(&self, format: Format, options: &Options) -> Result<Vec<u8>, Error> {
+        let (svg, size) = self.svg(format, options)?;
+        format.encode(svg, size, options.dpi)
+    }
+
+    /// Returns the SVG that is converted to a format, and its size \[pixels\].
+    pub(crate) fn svg(&self, format: Format, options: &Options) -> Result<(String, (u32, u32)), Error> {
         let font = Font::load()?;
         let figure = self.with(options)?;
         let natural = figure.natural_size();
@@ -86,9 +92,10 @@ impl Figure {
         if scale <= 0.0 || size.0.min(size.1) < 50 {
             return Err(refused);
         }
-        let mut scene = Scene::new((f64::from(size.0) / scale, f64::from(size.1) / scale));
+        let outlined = (format != Format::Svg).then(|| font.clone());
+        let mut scene = Scene::new((f64::from(size.0) / scale, f64::from(size.1) / scale), outlined);
         layout::draw(&mut scene, &figure, options, &font);
-        format.encode(scene.svg(size), size, options.dpi)
+        Ok((scene.svg(size), size))
     }
 
     /// Width and height at which texts have their size.

@@ -1,8 +1,9 @@
 //! The embedded font, and the layout of one line of text.
 
-use ttf_parser::Face;
+use ttf_parser::{Face, OutlineBuilder};
 
 use crate::error::Error;
+use crate::scene::short;
 
 /// Height of capitals and digits, in units of the size.
 pub(crate) const CAP: f64 = 0.73;
@@ -32,6 +33,7 @@ pub(crate) fn runs(text: &str) -> Vec<(&str, Level)> {
 }
 
 /// DejaVu Sans.
+#[derive(Clone)]
 pub(crate) struct Font {
     face: Face<'static>,
     units: f64,
@@ -55,6 +57,21 @@ impl Font {
         size * runs(text).into_iter().map(width).sum::<f64>()
     }
 
+    /// Returns the outlines of a text as the data of a path, from this x on the baseline.
+    pub(crate) fn outlines(&self, text: &str, size: f64, x: f64) -> String {
+        let mut pen = Pen { x, ..Pen::default() };
+        for (run, (baseline, level)) in runs(text) {
+            pen.baseline = -size * baseline;
+            pen.scale = size * level / self.units;
+            for letter in run.chars() {
+                let letter = if letter.is_control() { ' ' } else { letter };
+                self.face.outline_glyph(self.face.glyph_index(letter).unwrap_or_default(), &mut pen);
+                pen.x += size * level * self.advance(letter);
+            }
+        }
+        pen.path
+    }
+
     /// Returns the text, shortened until it is no wider than this.
     pub(crate) fn shortened(&self, text: &str, size: f64, width: f64) -> String {
         if self.width(text, size) <= width {
@@ -68,6 +85,49 @@ impl Font {
             }
         }
         String::new()
+    }
+}
+
+/// Writes the outlines of letters at a place. y of letters runs up, and y of a path down.
+#[derive(Default)]
+struct Pen {
+    path: String,
+    x: f64,
+    baseline: f64,
+    scale: f64,
+}
+
+impl Pen {
+    fn write(&mut self, command: char, places: &[(f32, f32)]) {
+        let place = |&(x, y): &(f32, f32)| {
+            let (x, y) = (self.x + self.scale * f64::from(x), self.baseline - self.scale * f64::from(y));
+            format!("{} {}", short(x), short(y))
+        };
+        let places: Vec<String> = places.iter().map(place).collect();
+        self.path.push(command);
+        self.path += &places.join(" ");
+    }
+}
+
+impl OutlineBuilder for Pen {
+    fn move_to(&mut self, x: f32, y: f32) {
+        self.write('M', &[(x, y)]);
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        self.write('L', &[(x, y)]);
+    }
+
+    fn quad_to(&mut self, cx: f32, cy: f32, x: f32, y: f32) {
+        self.write('Q', &[(cx, cy), (x, y)]);
+    }
+
+    fn curve_to(&mut self, ax: f32, ay: f32, bx: f32, by: f32, x: f32, y: f32) {
+        self.write('C', &[(ax, ay), (bx, by), (x, y)]);
+    }
+
+    fn close(&mut self) {
+        self.write('Z', &[]);
     }
 }
 

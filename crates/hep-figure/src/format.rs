@@ -1,10 +1,8 @@
 //! The formats of a picture: SVG, and its conversion to PNG and PDF.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use resvg::tiny_skia::{Pixmap, Transform};
-use resvg::usvg::fontdb::{Database, Source};
 use resvg::usvg::{self, Tree};
 
 use crate::error::Error;
@@ -61,11 +59,9 @@ impl Format {
     }
 }
 
-/// Parses an SVG with the embedded font, and no other.
+/// Parses an SVG whose texts are outlines.
 pub(crate) fn tree(svg: &str) -> Result<Tree, Error> {
-    let mut fonts = Database::new();
-    fonts.load_font_source(Source::Binary(Arc::new(dejavu::sans::regular())));
-    Ok(Tree::from_str(svg, &usvg::Options { fontdb: Arc::new(fonts), ..usvg::Options::default() })?)
+    Ok(Tree::from_str(svg, &usvg::Options::default())?)
 }
 
 fn png(svg: &str, size: (u32, u32), dpi: u32) -> Result<Vec<u8>, Error> {

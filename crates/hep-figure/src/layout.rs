@@ -42,7 +42,7 @@ pub(crate) fn draw(scene: &mut Scene, figure: &Figure, options: &Options, font: 
         inside = &figure.legend;
     } else {
         let draw = |scene: &mut Scene, line: &Box2| legend::draw_lines(scene, &figure.legend, font, line, LEGEND_LINES);
-        let lines_of = |line: &Box2| draw(&mut Scene::new((0.0, 0.0)), line);
+        let lines_of = |line: &Box2| draw(&mut Scene::new((0.0, 0.0), None), line);
         let frames = Box2 { left, right, ..area };
         // The full width, where that saves a line.
         let line = if lines_of(&area) < lines_of(&frames) { area } else { frames };

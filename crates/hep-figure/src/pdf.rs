@@ -73,9 +73,9 @@ impl Writer {
         for node in group.children() {
             match node {
                 Node::Group(group) => self.draw(group),
-                Node::Text(text) => self.draw(text.flattened()),
                 Node::Path(path) => self.shape(path),
-                Node::Image(_) => {}
+                // Texts are outlines.
+                Node::Image(_) | Node::Text(_) => {}
             }
         }
         self.content.restore_state();

@@ -1,7 +1,7 @@
-//! The areas, lines and texts of a picture as SVG, without axes. Texts stay texts.
+//! The areas, lines and texts of a picture as SVG, without axes.
 
 use crate::colour::Colour;
-use crate::font::{BASE, runs};
+use crate::font::{BASE, Font, runs};
 use crate::panel::Line;
 
 /// Verdana has the widths of DejaVu Sans.
@@ -94,11 +94,13 @@ pub(crate) struct Scene {
     pub(crate) height: f64,
     body: String,
     clips: usize,
+    /// The font of texts that are outlines. None: texts stay texts.
+    outlined: Option<Font>,
 }
 
 impl Scene {
-    pub(crate) fn new((width, height): (f64, f64)) -> Self {
-        Self { width, height, body: String::new(), clips: 0 }
+    pub(crate) fn new((width, height): (f64, f64), outlined: Option<Font>) -> Self {
+        Self { width, height, body: String::new(), clips: 0, outlined }
     }
 
     /// Returns the SVG in this size \[pixels\].
@@ -144,20 +146,30 @@ impl Scene {
 
     pub(crate) fn text(&mut self, text: &Text) {
         let (x, y, size) = (short(text.at.0), short(text.at.1), short(text.size));
+        // A stroke: letters of a bold font would be wider.
+        let width = short(BOLD * text.size);
+        let bold = if text.is_bold { format!(" stroke=\"#000000\" stroke-width=\"{width}\"") } else { String::new() };
+        let transform = format!("transform=\"translate({x} {y}){}\"", text.turn);
+        if let Some(font) = &self.outlined {
+            let part = match text.anchor {
+                Anchor::Start => 0.0,
+                Anchor::Middle => 0.5,
+                Anchor::End => 1.0,
+            };
+            let begin = -part * font.width(&text.text, text.size);
+            let (words, path) = (escaped(&text.text), font.outlines(&text.text, text.size, begin));
+            self.body += &format!("<path id=\"text {words}\" {transform} d=\"{path}\"{bold}/>\n");
+            return;
+        }
         let anchor = match text.anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
             Anchor::End => " text-anchor=\"end\"",
         };
-        // A stroke: letters of a bold font would be wider.
-        let width = short(BOLD * text.size);
-        let bold = if text.is_bold { format!(" stroke=\"#000000\" stroke-width=\"{width}\"") } else { String::new() };
-        let turn = text.turn;
-        self.body += &format!("<text transform=\"translate({x} {y}){turn}\" font-size=\"{size}\"{anchor}{bold}>");
+        self.body += &format!("<text {transform} font-size=\"{size}\"{anchor}{bold}>");
         let mut baseline = BASE.0;
         for (run, level) in runs(&text.text) {
-            // XML has no other control characters.
-            let run = run.replace(char::is_control, " ").replace('&', "&amp;").replace('<', "&lt;");
+            let run = escaped(run);
             let (down, size) = (short(text.size * (baseline - level.0)), short(text.size * level.1));
             if baseline == BASE.0 && level == BASE {
                 self.body += &run;
@@ -170,6 +182,12 @@ impl Scene {
     }
 }
 
+/// Returns a text of XML, which has no control characters.
+fn escaped(text: &str) -> String {
+    let text = text.replace(char::is_control, " ").replace('&', "&amp;");
+    text.replace('<', "&lt;").replace('"', "&quot;")
+}
+
 fn paint(of: &str, colour: Colour) -> String {
     let ([r, g, b], alpha) = (colour.rgb, short(colour.alpha));
     let opacity = if alpha < 1.0 { format!(" {of}-opacity=\"{alpha}\"") } else { String::new() };
@@ -177,7 +195,7 @@ fn paint(of: &str, colour: Colour) -> String {
 }
 
 /// A number to a hundredth: longer numbers make larger files.
-fn short(value: f64) -> f64 {
+pub(crate) fn short(value: f64) -> f64 {
     // There is no -0.
     (value * 100.0).round() / 100.0 + 0.0
 }

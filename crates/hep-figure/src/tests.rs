@@ -25,16 +25,14 @@ fn texts(figure: &Figure, options: &Options) -> (Vec<(String, Rect)>, (f32, f32)
         for node in group.children() {
             match node {
                 Node::Group(group) => collect(group, texts),
-                Node::Text(text) => {
-                    let words = text.chunks().iter().map(|chunk| chunk.text()).collect();
-                    let area = text.flattened().bounding_box().transform(text.abs_transform()).expect("an area");
-                    texts.push((words, area));
+                Node::Path(path) if path.id().starts_with("text ") => {
+                    texts.push((path.id().to_owned(), path.abs_bounding_box()));
                 }
                 _ => {}
             }
         }
     }
-    let svg = String::from_utf8(figure.render(Format::Svg, options).expect("drawn")).expect("UTF-8");
+    let (svg, _) = figure.svg(Format::Pdf, options).expect("drawn");
     let tree = format::tree(&svg).expect("a picture");
     let mut texts = Vec::new();
     collect(tree.root(), &mut texts);

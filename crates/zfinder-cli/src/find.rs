@@ -195,6 +195,7 @@ impl Find {
         let shown_truth = truth.as_ref().filter(|_| is_shown);
         let formatted =
             (format, VertexColumns::of_config(finder.config()).with_truth(shown_truth.map(|truth| truth as _)));
+        let searched_rois = self.report_interrupt();
         let mut output = AnswerFile::open(self.output.as_deref(), formatted, shown_truth, &provenance)?;
         let mut tracklets =
             self.tracklets_file.as_deref().map(|path| TrackletFile::open(path, shard.index() == 0)).transpose()?;
@@ -204,14 +205,6 @@ impl Find {
         let bar = self.progress.bar(&rois.reader);
         let digest = self.digest.then(AnswerDigest::default);
         let mut summary = Summary { left_to_show: self.show.unwrap_or(0), digest, ..Summary::default() };
-        let searched_rois = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&searched_rois);
-        let unwritten = [self.output.clone(), self.tracklets_file.clone()].into_iter().flatten();
-        let unwritten: Vec<String> = unwritten.map(|path| format!("; {} is not written", path.display())).collect();
-        report_interrupt(move || {
-            let rois = counted(count.load(Ordering::Relaxed), "RoI");
-            format!("{rois} searched{}", unwritten.concat())
-        });
         let answer = |batch: &RoiBatch, results: &Results| {
             searched_rois.fetch_add(results.len(), Ordering::Relaxed);
             summary.add(&finder, truth.as_ref(), batch, results)?;
@@ -254,6 +247,19 @@ impl Find {
             noted.iter().for_each(|score| note(score));
         }
         skipped.finish()
+    }
+
+    /// Makes an interrupt say what was done. Returns the number of searched RoIs, to be counted.
+    fn report_interrupt(&self) -> Arc<AtomicUsize> {
+        let searched_rois = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&searched_rois);
+        let unwritten = [self.output.clone(), self.tracklets_file.clone()].into_iter().flatten();
+        let unwritten: Vec<String> = unwritten.map(|path| format!("; {} is not written", path.display())).collect();
+        report_interrupt(move || {
+            let rois = counted(count.load(Ordering::Relaxed), "RoI");
+            format!("{rois} searched{}", unwritten.concat())
+        });
+        searched_rois
     }
 
     /// Returns the format of the output. --show and --wrong need a table.

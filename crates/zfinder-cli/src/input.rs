@@ -68,7 +68,7 @@ pub(super) struct InputOptions {
     /// Tree or RNTuple of ROOT files that is read [default: the only one with spacepoints]
     #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = "Input")]
     tree: Option<String>,
-    /// Names of columns in CSV and Parquet that differ: x=X,layer=lay
+    /// Names of columns that differ: x=X,layer=lay
     #[arg(long, value_name = "NAME=COLUMN,...", hide_short_help = true, help_heading = "Input")]
     columns: Option<ColumnMap>,
     /// Leave out spacepoints without a position or a layer (NaN, null, empty), as of hits without a

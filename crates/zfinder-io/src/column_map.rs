@@ -38,10 +38,15 @@ impl ColumnMap {
         Ok(())
     }
 
-    /// Returns whether no column has another name.
+    /// Returns the columns of a file: the names that readers know, and the names in the file.
+    ///
+    /// # Errors
+    /// The message that a name is not in the file.
     #[cfg(feature = "root")]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
+    pub(crate) fn names(&self, in_file: Vec<String>) -> Result<Vec<(String, String)>, String> {
+        let mut known = in_file.clone();
+        self.rename(known.iter_mut())?;
+        Ok(known.into_iter().zip(in_file).collect())
     }
 }
 

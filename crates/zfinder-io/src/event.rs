@@ -63,8 +63,7 @@ pub struct ReadOptions {
     ///
     /// [`SpacepointReader::warnings`]: crate::SpacepointReader::warnings
     pub drop_invalid: bool,
-    /// Names of columns in CSV and Parquet files that differ from those of the formats. ROOT files
-    /// are refused with it.
+    /// Names of columns, branches and fields that differ from those of the formats.
     pub columns: ColumnMap,
 }
 

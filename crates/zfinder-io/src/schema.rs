@@ -96,18 +96,20 @@ impl Schema {
             let is_event = event_column(std::iter::once(member)) != Ok(None);
             is_event && has_event || member == "roi_id" && tops.contains(&member)
         };
-        let mut fitting = Vec::new();
+        let (mut fitting, mut faults) = (Vec::new(), vec![alone]);
         for record in records {
             let members = paths.iter().filter_map(|path| Some((path.strip_prefix(record)?.strip_prefix('.')?, path)));
             let members = members.filter(|(member, _)| !member.contains('.') && !is_outside(member));
             let mut columns: HashMap<String, String> = tops.iter().map(own_path).collect();
             columns.extend(members.map(|(member, path)| (member.to_owned(), path.clone())));
-            if let Ok(schema) = Self::new(columns.keys().map(String::as_str)) {
-                fitting.push((record, schema, columns));
+            match Self::new(columns.keys().map(String::as_str)) {
+                Ok(schema) => fitting.push((record, schema, columns)),
+                Err(fault) => faults.push(fault),
             }
         }
         match fitting.len() {
-            0 => Err(alone),
+            // The fault of the most complete set.
+            0 => Err(faults.into_iter().min_by_key(SchemaFault::missing).expect("that without records")),
             1 => Ok(fitting.pop().map(|(_, schema, columns)| (schema, columns)).expect("there is one")),
             _ => {
                 let records = quoted(fitting.iter().map(|(record, ..)| *record));
@@ -151,6 +153,14 @@ pub(super) enum SchemaFault {
 }
 
 impl SchemaFault {
+    /// Returns the number of missing columns.
+    fn missing(&self) -> usize {
+        match self {
+            Self::Missing(columns) => columns.len(),
+            Self::Refused(_) => 0,
+        }
+    }
+
     /// Returns the reason in words, for a file with columns of these names.
     pub(super) fn message<'a>(&self, names: impl Iterator<Item = &'a str> + Clone) -> String {
         match self {

@@ -480,3 +480,34 @@ fn layouts_of_one_table_give_the_same_events() {
         assert!(found == wanted, "{format:?}, lists: {}", format.has_lists());
     }
 }
+
+#[test]
+fn columns_of_other_names_are_named_and_suggested() {
+    let dir = folder();
+    for format in FORMATS {
+        let wanted = read(&format.write(dir.path(), "wanted", &table())).expect("the usual names");
+        let mut other = table();
+        for (name, _) in &mut other {
+            *name = match *name {
+                "x" => "X",
+                "y" => "y_mm",
+                "layer" => "lay",
+                name => name,
+            };
+        }
+        let path = format.write(dir.path(), "other", &other);
+        let message = read(&path).expect_err("names that are not known").to_string();
+        let record = if [Format::ParquetRecords, Format::NTupleRecords].contains(&format) { "hits." } else { "" };
+        let advice = format!("`{record}X` looks like `x`, `{record}y_mm` like `y`, `{record}lay` like `layer`");
+        assert!(message.contains(&advice), "{format:?}: {message}");
+        let names = format!("x={record}X,y={record}y_mm,layer={record}lay");
+        let read_with = |names: &str| -> Result<Vec<Roi>> {
+            let options = ReadOptions { columns: names.parse().expect("names"), ..ReadOptions::default() };
+            let reader = SpacepointReader::new(vec![path.clone()], Detector::generic(), None);
+            reader.with_options(options).collect()
+        };
+        assert!(read_with(&names).expect("named columns") == wanted, "{format:?}");
+        let message = read_with("x=U").expect_err("no such column").to_string();
+        assert!(message.contains("there is no column `U`, which is to be `x`"), "{format:?}: {message}");
+    }
+}

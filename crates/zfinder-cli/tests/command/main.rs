@@ -17,6 +17,8 @@ mod provenance;
 mod serve;
 mod simulate;
 mod streams;
+#[cfg(unix)]
+mod terminal;
 mod thesis;
 mod verify;
 mod wrong_inputs;

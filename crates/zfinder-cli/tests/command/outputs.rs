@@ -106,17 +106,17 @@ fn a_temporary_name_is_in_no_message() {
 #[cfg(unix)]
 mod unix {
     use std::io::Write;
-    use std::process::{Command, Stdio};
+    use std::process::{Command, Output, Stdio};
     use std::time::{Duration, Instant};
 
     use super::*;
 
-    /// Starts the command, sends a signal after it has begun an output, and returns its exit code.
-    fn interrupted(arguments: &[&str], dir: &Path, signal: &str) -> Option<i32> {
+    /// Starts the command, and sends a signal after it has begun an output.
+    fn interrupted(arguments: &[&str], dir: &Path, signal: &str) -> Output {
         let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
             .args(arguments)
             .stdin(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .expect("it starts");
         let mut input = child.stdin.take().expect("piped");
@@ -128,9 +128,9 @@ mod unix {
         }
         let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is kill");
         assert!(killed.success());
-        let code = child.wait().expect("it ends").code();
+        let output = child.wait_with_output().expect("it ends");
         drop(input);
-        code
+        output
     }
 
     /// As `nohup` does with HUP.
@@ -165,7 +165,11 @@ mod unix {
                 eprintln!("SKIPPED: {signal}, which this process ignores, and so do those that it starts");
                 continue;
             }
-            assert_eq!(interrupted(arguments, dir.path(), signal), Some(code), "{signal}");
+            let output = interrupted(arguments, dir.path(), signal);
+            assert_eq!(output.status.code(), Some(code), "{signal}");
+            let report = format!("interrupted: 0 RoIs searched; {file} is not written");
+            let is_reported = crate::common::stderr(&output).contains(&report);
+            assert_eq!(is_reported, arguments == find, "{signal}: {}", crate::common::stderr(&output));
             assert_eq!(fs::read_dir(dir.path()).expect("there").count(), 0, "{signal}");
         }
     }

@@ -19,7 +19,7 @@ mod write;
 use std::path::Path;
 
 #[cfg(feature = "root")]
-use objects::Entries;
+use objects::{Entries, find_spacepoints};
 use zfinder::{Detector, RoiId};
 
 use super::event::{Addressing, EventReader, ReadOptions};
@@ -28,19 +28,6 @@ use crate::error::Result;
 
 #[cfg(feature = "root")]
 pub use write::RootSpacepoints;
-
-/// Returns the tree or RNTuple of spacepoints.
-///
-/// # Errors
-/// As [`open`], and options that name columns.
-#[cfg(feature = "root")]
-fn find_spacepoints(path: &Path, options: &ReadOptions) -> Result<Entries> {
-    if options.columns.is_empty() {
-        return objects::find_spacepoints(path, options.tree.as_deref());
-    }
-    let message = "names of columns are given for CSV and Parquet only; rename the branches of a ROOT file";
-    Err(crate::error::Error::Input { path: path.to_owned(), row: 0, column: None, message: message.into() })
-}
 
 /// Opens a file of spacepoints.
 ///
@@ -108,8 +95,8 @@ pub(super) fn has_spacepoints(path: &Path) -> bool {
 pub(super) fn visit_ids(path: &Path, options: &ReadOptions, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
     #[cfg(feature = "root")]
     let visited = match find_spacepoints(path, options)? {
-        Entries::Tree(name) => read::visit_ids(path, &name, visit),
-        Entries::NTuple(name) => ntuple::visit_ids(path, &name, visit),
+        Entries::Tree(name) => read::visit_ids(path, &name, options, visit),
+        Entries::NTuple(name) => ntuple::visit_ids(path, &name, options, visit),
     };
     #[cfg(not(feature = "root"))]
     let visited = {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rntuple::{Array, NTuple, Numbers, RootFile, Selection};
 
 use super::truth::TRUTH;
+use crate::column_map::ColumnMap;
 use crate::columns::{BadRow, Chunk, Chunks, RoiRun};
 use crate::error::{Error, Result};
 use crate::event::{MISSING, ReadOptions};
@@ -49,9 +50,11 @@ pub(super) struct Layout {
 impl Layout {
     /// Returns the layout of an RNTuple with the fields of spacepoints, or the reason why it has
     /// none.
-    fn new<R: Read + Seek>(ntuple: &NTuple<R>) -> Result<Self, String> {
+    fn new<R: Read + Seek>(ntuple: &NTuple<R>, columns: &ColumnMap) -> Result<Self, String> {
         let all = ntuple.paths();
-        let (schema, paths) = Schema::with_records(&all).map_err(|fault| match fault {
+        let names = columns.names(all.clone()).map_err(|reason| format!("is refused: {reason}"))?;
+        let (known, in_file): (Vec<String>, Vec<String>) = names.into_iter().unzip();
+        let (schema, mut paths) = Schema::with_records(&known).map_err(|fault| match fault {
             SchemaFault::Missing(missing) => {
                 let there = || all.iter().map(String::as_str);
                 let advice = advice(missing.iter().copied(), there());
@@ -59,6 +62,8 @@ impl Layout {
             }
             SchemaFault::Refused(reason) => format!("is refused: {reason}"),
         })?;
+        let own: HashMap<&String, String> = known.iter().zip(in_file).collect();
+        paths.values_mut().for_each(|path| path.clone_from(&own[path]));
         let lists_of = |name: &str| match ntuple.select(&paths[name]) {
             Ok(selection) => is_list(&selection.empty()).ok_or_else(|| {
                 let kind = ntuple.field(&paths[name]).map_or("", |field| field.type_name()).to_owned();
@@ -96,10 +101,10 @@ fn is_list(array: &Array) -> Option<bool> {
 }
 
 /// Returns the reason why an RNTuple holds no spacepoints.
-pub(super) fn check(path: &Path, name: &str) -> Result<(), String> {
+pub(super) fn check(path: &Path, name: &str, columns: &ColumnMap) -> Result<(), String> {
     let mut file = open_file(path).map_err(|error| error.to_string())?;
     let ntuple = file.ntuple(name).map_err(|error| format!("cannot be read: {error}"))?;
-    Layout::new(&ntuple).map(drop)
+    Layout::new(&ntuple, columns).map(drop)
 }
 
 /// An RNTuple of spacepoints.
@@ -128,7 +133,7 @@ impl NTupleFile {
         if ntuple.entries() > MOST_ENTRIES {
             return Err(wrong(format!("has {} entries, and {MOST_ENTRIES} at most are read", ntuple.entries())));
         }
-        let layout = Layout::new(&ntuple).map_err(wrong)?;
+        let layout = Layout::new(&ntuple, &options.columns).map_err(wrong)?;
         let select =
             |name: &str| ntuple.select(&layout.paths[name]).map_err(|error| wrong(format!("cannot be read: {error}")));
         let [x, y, z] = layout.schema.position;
@@ -338,8 +343,13 @@ impl Chunks for NTupleFile {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub(super) fn visit_ids(path: &Path, name: &str, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
-    let mut file = NTupleFile::open(path, name, &ReadOptions::default())?;
+pub(super) fn visit_ids(
+    path: &Path,
+    name: &str,
+    options: &ReadOptions,
+    visit: &mut dyn FnMut(RoiId, bool),
+) -> Result<()> {
+    let mut file = NTupleFile::open(path, name, options)?;
     let lists = file.layout.lists;
     if file.event.is_none() && file.roi.is_none() {
         visit(RoiId { event_id: file.event_of_file, roi_id: 0 }, lists);

@@ -9,7 +9,9 @@ use super::checksum;
 use super::read::{get_tree, layout};
 use super::tree::damaged;
 use super::{ntuple, truth};
+use crate::column_map::ColumnMap;
 use crate::error::{Error, Result};
+use crate::event::ReadOptions;
 use crate::guard::quietly;
 use crate::schema::WANTED;
 
@@ -77,23 +79,26 @@ fn open_tree(path: &Path, name: &str) -> Result<ReaderTree, String> {
 }
 
 /// Returns the reason why a tree or an RNTuple holds no spacepoints.
-fn check(path: &Path, entries: &Entries) -> Result<(), String> {
+fn check(path: &Path, entries: &Entries, columns: &ColumnMap) -> Result<(), String> {
     match entries {
-        Entries::Tree(name) => open_tree(path, name).and_then(|tree| layout(&tree).map(drop)),
-        Entries::NTuple(name) => ntuple::check(path, name),
+        Entries::Tree(name) => open_tree(path, name).and_then(|tree| layout(&tree, columns).map(drop)),
+        Entries::NTuple(name) => ntuple::check(path, name, columns),
     }
 }
 
 /// Returns whether any tree or RNTuple of a file has the columns of spacepoints.
 pub(super) fn has_spacepoints(path: &Path) -> bool {
-    list(path).is_ok_and(|(all, _)| all.iter().any(|entries| check(path, entries).is_ok()))
+    let columns = ColumnMap::default();
+    list(path).is_ok_and(|(all, _)| all.iter().any(|entries| check(path, entries, &columns).is_ok()))
 }
 
-/// Returns the tree or RNTuple of this name, or else the only one with the columns of spacepoints.
+/// Returns the tree or RNTuple that the options name, or else the only one with the columns of
+/// spacepoints.
 ///
 /// # Errors
 /// A file without one, or with several, and a name that is missing.
-pub(super) fn find_spacepoints(path: &Path, wanted: Option<&str>) -> Result<Entries> {
+pub(super) fn find_spacepoints(path: &Path, options: &ReadOptions) -> Result<Entries> {
+    let wanted = options.tree.as_deref();
     let refuse = |message: String| Error::Input { path: path.to_owned(), row: 0, column: None, message };
     let (all, others) = list(path)?;
     if all.is_empty() {
@@ -107,7 +112,7 @@ pub(super) fn find_spacepoints(path: &Path, wanted: Option<&str>) -> Result<Entr
     }
     let (mut reasons, mut fitting) = (Vec::new(), Vec::new());
     for entries in named {
-        match check(path, entries) {
+        match check(path, entries, &options.columns) {
             Ok(()) => fitting.push(entries),
             Err(reason) => reasons.push(format!("{} {reason}", entries.in_words())),
         }

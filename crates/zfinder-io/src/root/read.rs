@@ -1,5 +1,6 @@
 //! Reads spacepoints and truth from a TTree.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -8,6 +9,7 @@ use oxyroot::{ReaderTree, RootFile};
 
 use super::checksum;
 use super::tree::{Column, Layout, damaged, kind};
+use crate::column_map::ColumnMap;
 use crate::columns::{BadRow, Chunk, Chunks, RoiRun};
 use crate::error::{Error, Result};
 use crate::event::{ReadOptions, too_many};
@@ -48,7 +50,19 @@ pub(super) struct RootTree {
 #[derive(Clone)]
 pub(super) struct TreeLayout {
     schema: Schema,
+    /// The branch of each column.
+    branches: HashMap<String, String>,
     lists: bool,
+}
+
+impl TreeLayout {
+    /// Opens the branch of a column. Errors about its values name the column.
+    fn column<'a>(&self, tree: &'a ReaderTree, name: &str) -> Result<Column<'a>, String> {
+        let branch = &self.branches[name];
+        let mut column = Column::open(tree, branch).ok_or_else(|| format!("branch `{branch}` cannot be read"))?;
+        name.clone_into(&mut column.name);
+        Ok(column)
+    }
 }
 
 /// Whole entries, and the faults of the entries that [`Chunk::bad_rows`] stands for.
@@ -103,7 +117,7 @@ fn read(
     to: &SyncSender<Result<TreeChunk, Fault>>,
 ) -> Result<(), Fault> {
     let tree = get_tree(path, tree)?;
-    let layout = layout(&tree)?;
+    let layout = layout(&tree, &options.columns)?;
     if found.send(Ok(layout.clone())).is_err() {
         return Ok(());
     }
@@ -148,18 +162,20 @@ pub(super) fn get_tree(path: &Path, name: &str) -> Result<ReaderTree, String> {
 }
 
 /// Returns the branches of spacepoints, or the reason why a tree has none.
-pub(super) fn layout(tree: &ReaderTree) -> Result<TreeLayout, String> {
-    let names: Vec<&str> = tree.branches().map(oxyroot::Branch::name).collect();
-    let schema = Schema::new(names.iter().copied()).map_err(|fault| match fault {
+pub(super) fn layout(tree: &ReaderTree, columns: &ColumnMap) -> Result<TreeLayout, String> {
+    let in_file: Vec<String> = tree.branches().map(|branch| branch.name().to_owned()).collect();
+    let there = || in_file.iter().map(String::as_str);
+    let branches = columns.names(in_file.clone()).map_err(|reason| format!("is refused: {reason}"))?;
+    let schema = Schema::new(branches.iter().map(|(name, _)| name.as_str())).map_err(|fault| match fault {
         SchemaFault::Missing(missing) => {
-            let advice = advice(missing.iter().copied(), names.iter().copied());
-            let there = quoted(names.iter().copied());
-            format!("lacks {} and has the branches {there}{advice}", quoted(missing.into_iter()))
+            let advice = advice(missing.iter().copied(), there());
+            format!("lacks {} and has the branches {}{advice}", quoted(missing.into_iter()), quoted(there()))
         }
         SchemaFault::Refused(reason) => format!("is refused: {reason}"),
     })?;
+    let branches: HashMap<String, String> = branches.into_iter().collect();
     let find = |name: &str| {
-        let branch = tree.branch(name).ok_or_else(|| format!("lacks `{name}`"))?;
+        let branch = tree.branch(&branches[name]).ok_or_else(|| format!("lacks `{name}`"))?;
         Ok::<_, String>((branch, kind(branch)))
     };
     let lists = find(schema.position[0])?.1.is_some_and(|(layout, _)| layout != Layout::Scalar);
@@ -168,6 +184,7 @@ pub(super) fn layout(tree: &ReaderTree) -> Result<TreeLayout, String> {
             let (branch, kind) = find(name)?;
             if kind.is_none_or(|(layout, _)| (layout != Layout::Scalar) != lists) {
                 let wanted = if lists { "jagged numbers" } else { "numbers" };
+                let name = &branches[*name];
                 return Err(format!("has branch `{name}` of type {}; {wanted} are expected", branch.item_type_name()));
             }
         }
@@ -179,7 +196,7 @@ pub(super) fn layout(tree: &ReaderTree) -> Result<TreeLayout, String> {
     if lists && schema.event.is_none() {
         return Err("lacks `event_id` (or `event`), the number of each entry's event".into());
     }
-    Ok(TreeLayout { schema, lists })
+    Ok(TreeLayout { schema, branches, lists })
 }
 
 /// The branches that are read.
@@ -197,11 +214,11 @@ struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     fn open(tree: &'a ReaderTree, layout: TreeLayout, event_of_file: u64, drop_invalid: bool) -> Result<Self, String> {
-        let TreeLayout { schema, lists } = layout;
-        let column = |name: &str| Column::open(tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
+        let column = |name: &str| layout.column(tree, name);
+        let TreeLayout { schema, lists, .. } = &layout;
         let [x, y, z] = schema.position;
         Ok(Self {
-            lists,
+            lists: *lists,
             drop_invalid,
             event: schema.event.as_deref().map(column).transpose()?,
             event_of_file,
@@ -366,16 +383,22 @@ impl Chunks for RootTree {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub(super) fn visit_ids(path: &Path, tree: &str, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
+pub(super) fn visit_ids(
+    path: &Path,
+    tree: &str,
+    options: &ReadOptions,
+    visit: &mut dyn FnMut(RoiId, bool),
+) -> Result<()> {
     let event_of_file = event_of_name(path);
     let read = quietly(|| {
         let tree = get_tree(path, tree)?;
-        let TreeLayout { schema, lists } = layout(&tree)?;
-        let column = |name: &str| Column::open(&tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
+        let layout = layout(&tree, &options.columns)?;
+        let column = |name: &str| layout.column(&tree, name);
+        let TreeLayout { schema, lists, .. } = &layout;
         let mut event = schema.event.as_deref().map(column).transpose()?;
         let mut roi = schema.roi.map(column).transpose()?;
         if event.is_none() && roi.is_none() {
-            visit(RoiId { event_id: event_of_file, roi_id: 0 }, lists);
+            visit(RoiId { event_id: event_of_file, roi_id: 0 }, *lists);
             return Ok(());
         }
         for entry in 0.. {
@@ -390,7 +413,7 @@ pub(super) fn visit_ids(path: &Path, tree: &str, visit: &mut dyn FnMut(RoiId, bo
                 }
             }
             if !is_lost {
-                visit(RoiId { event_id: ids[0], roi_id: ids[1] }, lists);
+                visit(RoiId { event_id: ids[0], roi_id: ids[1] }, *lists);
             }
         }
         Ok::<_, Fault>(())

@@ -12,7 +12,11 @@ const LEAST_LOW: f64 = 0.8;
 const STEPS: usize = 50;
 /// Offset between the points of different configurations, as a fraction of the axis: equal values
 /// stay visible.
-const APART: f64 = 0.015;
+const APART: f64 = 0.025;
+/// The x axis is logarithmic if the narrowest bin takes a smaller fraction of a linear one.
+const NARROW: f64 = 0.1;
+/// Size of the hollow markers, in units of the filled ones: equal values stay visible.
+const RING: f64 = 1.5;
 /// Error of the 68.3 % width of n residuals, in units of width / sqrt(n). It is that of a quantile,
 /// sqrt(p (1 - p) / n) over the density there, for a normal distribution.
 const WIDTH_ERROR: f64 = 0.962;
@@ -72,6 +76,11 @@ struct Drawing<'a> {
     within_mm: f64,
 }
 
+/// Returns the marker of any vertex, around that of the first.
+fn ring(marker: Marker) -> Marker {
+    Marker { size: RING * marker.size, ..marker.hollow() }
+}
+
 /// Returns the title of an axis.
 fn axis_title(by: By) -> &'static str {
     match by {
@@ -87,6 +96,11 @@ impl Drawing<'_> {
         let bins = || self.configurations.iter().flat_map(|one| one.bins).map(edges);
         let low = bins().map(|bin| bin.0).fold(f64::INFINITY, f64::min);
         let high = bins().map(|bin| bin.1).fold(f64::NEG_INFINITY, f64::max);
+        let narrowest = bins().map(|bin| bin.1 - bin.0).fold(f64::INFINITY, f64::min);
+        if low > 0.0 && narrowest < NARROW * (high - low) {
+            let margin = (high / low).powf(0.03);
+            return Axis::new(axis_title(by), low / margin, high * margin).log();
+        }
         let margin = 0.03 * (high - low);
         Axis::new(axis_title(by), low - margin, high + margin)
     }
@@ -94,10 +108,11 @@ impl Drawing<'_> {
     /// Returns a point for each bin, next to the points of other configurations.
     fn points(&self, by: By, number: usize, value: impl Fn(&Figures) -> Option<(f64, f64, f64)>) -> Vec<Point> {
         let (axis, middle) = (self.x(by), 0.5 * (self.configurations.len() as f64 - 1.0));
-        let beside = APART * (axis.range.1 - axis.range.0) * (number as f64 - middle);
+        let ((low, high), beside) = (axis.range, APART * (number as f64 - middle));
         let point = |in_bin: &InBin| {
             let bin = edges(in_bin);
-            let x = in_bin.mean.unwrap_or(0.5 * (bin.0 + bin.1)) + beside;
+            let mean = in_bin.mean.unwrap_or(0.5 * (bin.0 + bin.1));
+            let x = if axis.is_log { mean * (high / low).powf(beside) } else { mean + beside * (high - low) };
             value(&in_bin.figures).map(|(low, y, high)| Point { x, bin, y, interval: (low, high) })
         };
         self.configurations[number].bins.iter().filter_map(point).collect()
@@ -111,12 +126,12 @@ impl Drawing<'_> {
         let y = Axis::new("efficiency", ((lowest * 10.0).floor() / 10.0).max(0.0), 1.05).with_headroom();
         let mut panel = Panel::new("efficiency", self.x(by), y);
         for number in 0..self.configurations.len() {
-            panel.layers.push(Layer::Points(self.points(by, number, any), Marker::numbered(number).hollow()));
+            panel.layers.push(Layer::Points(self.points(by, number, any), ring(Marker::numbered(number))));
             panel.layers.push(Layer::Points(self.points(by, number, first), Marker::numbered(number)));
         }
         let black = Marker { colour: Colour::BLACK, ..Marker::numbered(0) };
         panel.legend.push(Entry::new(Key::Marker(black), "first vertex"));
-        panel.legend.push(Entry::new(Key::Marker(black.hollow()), "any vertex"));
+        panel.legend.push(Entry::new(Key::Marker(ring(black)), "any vertex"));
         panel
     }
 
