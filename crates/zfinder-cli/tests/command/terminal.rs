@@ -1,4 +1,4 @@
-//! What the command does at a terminal: a progress bar, and no flood of spacepoints.
+//! Terminals: a progress bar, and no flood of spacepoints.
 
 use std::ffi::OsStr;
 use std::fs::File;
