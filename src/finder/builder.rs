@@ -225,10 +225,10 @@ impl ZFinderBuilder {
             }
         }
         let fallback = match search.fallback()? {
-            Some(search) => Some(RunningEngine::Gpus(Box::new(engines(gpus.clone(), &search, &self.options).await?))),
+            Some(search) => Some(RunningEngine::on_gpus(engines(gpus.clone(), &search, &self.options).await?)),
             None => None,
         };
-        let gpus = RunningEngine::Gpus(Box::new(engines(gpus, &search, &self.options).await?));
+        let gpus = RunningEngine::on_gpus(engines(gpus, &search, &self.options).await?);
         Ok(ZFinder::new(search, self.options.thesis.accumulate, gpus, fallback))
     }
 

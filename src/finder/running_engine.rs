@@ -2,6 +2,11 @@
 //! other file distinguishes engines. A trait object would need futures that are `Send`, which those
 //! of the browser's GPU are not.
 
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+use std::ops::Deref;
+#[cfg(feature = "gpu")]
+use std::pin::Pin;
+
 use crate::batch_view::BatchView;
 use crate::engine::cpu::CpuEngine;
 #[cfg(feature = "gpu")]
@@ -13,15 +18,37 @@ use crate::options::DeviceTimes;
 use crate::results::{Reproducibility, Results};
 use crate::thesis::Accumulate;
 
+/// GPUs as a trait object: the compiler then proves here that they are `Send` and `Sync`, and at no
+/// use of a finder. A proof visits the types of wgpu, which refer to each other. In an async method
+/// with lifetimes it takes 20 s, or ends at the limit of recursion.
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+type SharedGpus = Box<dyn Deref<Target = Gpus> + Send + Sync>;
+#[cfg(all(feature = "gpu", target_arch = "wasm32"))]
+type SharedGpus = Box<Gpus>;
+
+/// The answer of GPUs, for the same reason.
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+type FutureAnswer<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
+#[cfg(all(feature = "gpu", target_arch = "wasm32"))]
+type FutureAnswer<'a> = Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
+
 /// The engine that runs. Each call appends answers to `results`.
 pub(super) enum RunningEngine {
     #[cfg(feature = "gpu")]
-    Gpus(Box<Gpus>),
+    Gpus(SharedGpus),
     Cpu(CpuEngine),
     Reference(ReferenceEngine),
 }
 
 impl RunningEngine {
+    #[cfg(feature = "gpu")]
+    pub(super) fn on_gpus(gpus: Gpus) -> Self {
+        let gpus = Box::new(gpus);
+        #[cfg(not(target_arch = "wasm32"))]
+        let gpus = Box::new(gpus);
+        Self::Gpus(gpus)
+    }
+
     pub(super) fn find_batch(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
@@ -50,7 +77,10 @@ impl RunningEngine {
     pub(super) async fn find_batch_async(&self, batch: BatchView<'_>, results: &mut Results) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
-            RunningEngine::Gpus(gpus) => gpus.find_batch_async(batch, results).await,
+            RunningEngine::Gpus(gpus) => {
+                let answer: FutureAnswer<'_> = Box::pin(gpus.find_batch_async(batch, results));
+                answer.await
+            }
             RunningEngine::Cpu(_) | RunningEngine::Reference(_) => self.find_batch(batch, results),
         }
     }
