@@ -78,8 +78,8 @@
 mod answer_columns;
 mod answers;
 mod colliderml;
-#[cfg(any(feature = "parquet", feature = "root"))]
 mod column_map;
+#[cfg(any(feature = "parquet", feature = "root"))]
 mod columns;
 mod csv;
 mod csv_writer;
