@@ -260,7 +260,7 @@ pub fn truth(bytes: &[u8]) {
     };
     assert_eq!(known(), known());
     // A file of spacepoints may have no truth.
-    if let Err(error) = TruthTable::beside(std::slice::from_ref(&path), None) {
+    if let Err(error) = TruthTable::beside(std::slice::from_ref(&path), &ReadOptions::default()) {
         check_error(&error, &path);
     }
 }

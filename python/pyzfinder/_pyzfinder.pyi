@@ -68,6 +68,7 @@ class Reader:
         shard: tuple[int, int],
         tree: str | None,
         drop_invalid: bool,
+        columns: list[tuple[str, str]],
     ) -> Reader: ...
     def next(self, max_rois: int) -> _Columns | None: ...
     def take_warnings(self) -> list[str]: ...
@@ -135,6 +136,7 @@ def read_truth(
     event_id: NDArray[np.uint64],
     roi_id: NDArray[np.uint64],
     tree: str | None,
+    columns: list[tuple[str, str]],
 ) -> _Columns: ...
 def simulate(
     sample: str, rois: int | None, seed: int, detector: str, full_scan: bool, knobs: dict[str, Any]

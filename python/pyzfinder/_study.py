@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,6 +137,10 @@ def _paths(path: Any) -> list[str]:
     return [os.fspath(one) for one in paths]
 
 
+def _pairs(columns: Mapping[str, str] | None) -> list[tuple[str, str]]:
+    return list((columns or {}).items())
+
+
 def read_batches(
     path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     rois_per_batch: int = 4096,
@@ -148,6 +152,7 @@ def read_batches(
     shard: tuple[int, int] = (0, 1),
     tree: str | None = None,
     drop_invalid: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Iterator[Spacepoints]:
     """Read files of spacepoints batch by batch; one event and one batch are in memory at a time.
 
@@ -172,6 +177,9 @@ def read_batches(
     drop_invalid : bool
         Leave out spacepoints without a position or a layer (NaN, null, empty), as of hits without a
         measurement. A warning is logged with their number. They are errors by default.
+    columns : mapping of str to str, optional
+        Names of columns, branches and fields that differ from those of the formats, as for
+        ``zfinder find --columns``: ``{"x": "X", "layer": "lay"}``.
 
     Yields
     ------
@@ -190,7 +198,15 @@ def read_batches(
     detector = detector if isinstance(detector, Detector) else Detector(detector)
     rois = None if rois is None else os.fspath(rois)
     reader = _pyzfinder.Reader(
-        _paths(path), detector.to_toml(), rois, on_error, max_spacepoints, shard, tree, drop_invalid
+        _paths(path),
+        detector.to_toml(),
+        rois,
+        on_error,
+        max_spacepoints,
+        shard,
+        tree,
+        drop_invalid,
+        _pairs(columns),
     )
     while True:
         columns = reader.next(rois_per_batch)
@@ -211,12 +227,13 @@ def read(
     shard: tuple[int, int] = (0, 1),
     tree: str | None = None,
     drop_invalid: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Spacepoints:
     """Read all spacepoints of files into memory.
 
     Parameters
     ----------
-    path, detector, rois, on_error, max_spacepoints, shard, tree, drop_invalid
+    path, detector, rois, on_error, max_spacepoints, shard, tree, drop_invalid, columns
         As for `read_batches`.
 
     Returns
@@ -235,6 +252,7 @@ def read(
         shard=shard,
         tree=tree,
         drop_invalid=drop_invalid,
+        columns=columns,
     )
     for spacepoints in batches:
         return spacepoints
@@ -242,7 +260,10 @@ def read(
 
 
 def read_truth(
-    path: str | os.PathLike[str], of: Results | Spacepoints, tree: str | None = None
+    path: str | os.PathLike[str],
+    of: Results | Spacepoints,
+    tree: str | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Truth:
     """Read the true vertices of the events of results or spacepoints.
 
@@ -254,12 +275,15 @@ def read_truth(
         Which RoIs. An RoI that the file does not have gets no vertex.
     tree : str, optional
         Name of the tree of a ROOT file. The only tree with truth by default.
+    columns : mapping of str to str, optional
+        Names of columns, as for `read`. A name counts where the file has that column.
 
     Returns
     -------
     Truth
     """
-    return Truth(**_pyzfinder.read_truth(os.fspath(path), of.event_id, of.roi_id, tree))
+    table = _pyzfinder.read_truth(os.fspath(path), of.event_id, of.roi_id, tree, _pairs(columns))
+    return Truth(**table)
 
 
 def _truth_of(truth: Any, results: Results) -> Truth:

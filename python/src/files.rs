@@ -7,7 +7,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zfinder::{PhiWindow, Roi, RoiDescriptor, RoiId};
-use zfinder_io::{OnError, ReadOptions, RoiTable, Shard, SpacepointReader, TruthTable, TruthVertex};
+use zfinder_io::{ColumnMap, OnError, ReadOptions, RoiTable, Shard, SpacepointReader, TruthTable, TruthVertex};
 
 use crate::columns::slice;
 use crate::error::{IntoException, config_error, input_error};
@@ -86,7 +86,7 @@ struct State {
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (paths, detector, rois, on_error, max_spacepoints, shard, tree, drop_invalid))]
+    #[pyo3(signature = (paths, detector, rois, on_error, max_spacepoints, shard, tree, drop_invalid, columns))]
     #[allow(clippy::too_many_arguments, reason = "called from Python")]
     fn new(
         py: Python<'_>,
@@ -98,6 +98,7 @@ impl Reader {
         shard: (u64, u64),
         tree: Option<String>,
         drop_invalid: bool,
+        columns: Vec<(String, String)>,
     ) -> PyResult<Self> {
         let detector = parse_detector("detector", detector)?;
         let on_error = match on_error {
@@ -109,12 +110,13 @@ impl Reader {
         let wrong = || config_error(&format!("option `shard`: there is no shard {index} of {count}"));
         let shard = Shard::new(index, count).ok_or_else(wrong)?;
         let max_spacepoints = max_spacepoints.unwrap_or(ReadOptions::MAX_SPACEPOINTS);
+        let columns = column_map(columns)?;
         let opened = detached(py, || {
             let inputs = zfinder_io::inputs(&paths)?;
             let rois = rois.as_deref().map(RoiTable::read).transpose()?;
             let warnings = inputs.skipped.iter().map(|path| format!("not a file of spacepoints: {}", path.display()));
             let warnings = warnings.collect();
-            let options = ReadOptions { on_error, max_spacepoints, tree, drop_invalid, ..ReadOptions::default() };
+            let options = ReadOptions { on_error, max_spacepoints, tree, drop_invalid, columns };
             let reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options).with_shard(shard);
             Ok::<_, zfinder_io::Error>(State { reader, warnings })
         })?;
@@ -163,6 +165,11 @@ impl Reader {
     }
 }
 
+/// Returns the names of columns that files have.
+fn column_map(pairs: Vec<(String, String)>) -> PyResult<ColumnMap> {
+    ColumnMap::try_from(pairs).map_err(|reason| config_error(&format!("option `columns`: {reason}")))
+}
+
 /// True vertices of RoIs in columns: the offsets of the RoIs, z, and whether a vertex is the hard
 /// scatter.
 pub(crate) fn truth_columns<'a>(
@@ -186,16 +193,17 @@ pub(crate) fn truth_columns<'a>(
 
 /// Reads the true vertices of these RoIs from a file.
 #[pyfunction]
-#[pyo3(signature = (path, event_id, roi_id, tree))]
+#[pyo3(signature = (path, event_id, roi_id, tree, columns))]
 pub(crate) fn read_truth<'py>(
     py: Python<'py>,
     path: PathBuf,
     event_id: PyReadonlyArray1<'py, u64>,
     roi_id: PyReadonlyArray1<'py, u64>,
     tree: Option<String>,
+    columns: Vec<(String, String)>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let table =
-        detached(py, || TruthTable::read_tree(&path, tree.as_deref()))?.map_err(IntoException::into_exception)?;
+    let options = ReadOptions { tree, columns: column_map(columns)?, ..ReadOptions::default() };
+    let table = detached(py, || TruthTable::read_with(&path, &options))?.map_err(IntoException::into_exception)?;
     let (event_id, roi_id) = (slice(&event_id)?, slice(&roi_id)?);
     if event_id.len() != roi_id.len() {
         return Err(input_error("event_id and roi_id differ in length"));

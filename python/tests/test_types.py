@@ -9,7 +9,7 @@ import pytest
 from test_wrong_inputs import EVENTS, FINDER, assert_right, flat, lists
 
 import pyzfinder
-from pyzfinder import InputError, InputTypeError
+from pyzfinder import ConfigError, InputError, InputTypeError
 
 WANTED = FINDER.find(flat())
 
@@ -129,6 +129,26 @@ def test_records_stand_for_columns(kind):
     else:
         records = ak.Array({"event_id": event_id, "hits": rows})
     assert FINDER.find(records) == WANTED
+
+
+def test_files_with_columns_of_other_names_are_read(tmp_path):
+    frame = flat()
+    wanted = FINDER.find(frame)
+    names = {"event_id": "Run", "x": "X", "layer": "lay"}
+    truth = pd.DataFrame({"Run": WANTED.event_id, "z": WANTED.first_z_mm})
+    for write in ("to_csv", "to_parquet"):
+        path = tmp_path / f"hits.{write[3:]}"
+        getattr(frame.rename(columns=names), write)(path, index=False)
+        with pytest.raises(InputError, match="looks like"):
+            pyzfinder.read(path)
+        assert FINDER.find(pyzfinder.read(path, columns=names)) == wanted
+        with pytest.raises(InputError, match="there is no column `U`"):
+            pyzfinder.read(path, columns={"x": "U"})
+    with pytest.raises(ConfigError, match="`x` has no name"):
+        pyzfinder.read(path, columns={"x": ""})
+    truth.to_csv(tmp_path / "truth.csv", index=False)
+    read = pyzfinder.read_truth(tmp_path / "truth.csv", wanted, columns=names)
+    assert read.z_mm.tolist() == WANTED.first_z_mm.tolist()
 
 
 def test_hits_without_a_measurement_are_left_out_on_request(tmp_path, caplog):

@@ -263,7 +263,7 @@ impl InputOptions {
     /// Reads the named truth, else that in the only folder of the input, else that of each file.
     pub(super) fn truth(&self, paths: &[PathBuf], files: &[PathBuf]) -> Result<Option<TruthTable>, Failure> {
         match &self.truth {
-            Some(path) => Ok(Some(TruthTable::read_tree(path, self.tree.as_deref())?)),
+            Some(path) => Ok(Some(TruthTable::read_with(path, &self.read_options(OnError::Stop))?)),
             None => Ok(self.truth_beside(paths, files)?),
         }
     }
@@ -281,6 +281,7 @@ impl InputOptions {
     }
 
     fn truth_beside(&self, paths: &[PathBuf], files: &[PathBuf]) -> Result<Option<TruthTable>, zfinder_io::Error> {
+        let options = self.read_options(OnError::Stop);
         // The name of a sample is not a path.
         let named = paths.iter().filter(|path| !is_stream(path) && path.exists());
         let mut folders =
@@ -294,10 +295,10 @@ impl InputOptions {
         {
             let beside = folder.join("truth_vertices.csv");
             if beside.is_file() {
-                return TruthTable::read(&beside).map(Some);
+                return TruthTable::read_with(&beside, &options).map(Some);
             }
         }
-        TruthTable::beside(files, self.tree.as_deref())
+        TruthTable::beside(files, &options)
     }
 
     /// Returns a note about truth that was found without being named.

@@ -38,6 +38,12 @@ impl ColumnMap {
         Ok(())
     }
 
+    /// Returns the part for a file that lacks some of the columns, as files of truth may.
+    pub(crate) fn of_those<'a>(&self, in_file: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let is_there = |(_, name): &&(String, String)| in_file.clone().any(|there| there == name);
+        Self { pairs: self.pairs.iter().filter(is_there).cloned().collect() }
+    }
+
     /// Returns the columns of a file: the names that readers know, and the names in the file.
     ///
     /// # Errors
@@ -63,6 +69,18 @@ impl FromStr for ColumnMap {
             text.split(',').map(|part| pair(part).ok_or(part)).collect::<Result<_, _>>().map_err(|part| {
                 format!("`{part}` is no NAME=COLUMN; names of columns are written as in x=X,layer=lay")
             })?;
+        Self::try_from(pairs)
+    }
+}
+
+/// Takes pairs of the name that readers know, and the name in the file.
+impl TryFrom<Vec<(String, String)>> for ColumnMap {
+    type Error = String;
+
+    fn try_from(pairs: Vec<(String, String)>) -> Result<Self, String> {
+        if let Some((name, _)) = pairs.iter().find(|(name, in_file)| name.is_empty() || in_file.is_empty()) {
+            return Err(format!("the column for `{name}` has no name"));
+        }
         let again =
             pairs.iter().enumerate().find(|(at, (name, _))| pairs[..*at].iter().any(|(other, _)| other == name));
         match again {
@@ -91,6 +109,9 @@ mod tests {
         assert_eq!(error, "there is no column `X`, which is to be `x`; the file has `a`, `b`");
         for wrong in ["", "x", "x=", "=X", "x=X,", "x=X,x=Y"] {
             assert!(wrong.parse::<ColumnMap>().is_err(), "{wrong}");
+        }
+        for wrong in [("x", ""), ("", "X")] {
+            assert!(ColumnMap::try_from(vec![(wrong.0.to_owned(), wrong.1.to_owned())]).is_err(), "{wrong:?}");
         }
     }
 }

@@ -54,6 +54,12 @@ impl Table {
         }
     }
 
+    /// Gives those of the columns that the file has other names.
+    pub(super) fn renamed_where_there(self, columns: &ColumnMap) -> Result<Self> {
+        let columns = columns.of_those(self.names.iter().map(String::as_str));
+        self.renamed(&columns)
+    }
+
     /// Returns the number of bytes of the file, as stored, that were read so far.
     pub(super) fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)

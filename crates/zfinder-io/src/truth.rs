@@ -10,6 +10,7 @@ use super::table::{Column, Table};
 use super::truth_vertex::{EventVertices, TrueZ, TruthVertex};
 use super::{parquet, root};
 use crate::error::{Error, Result};
+use crate::event::ReadOptions;
 use zfinder::RoiId;
 
 const WANTED: &str = "`event`, `vz_mm` and `is_hard_scatter` (1 for the primary vertex, else 0); `event_id`, `z` and, \
@@ -53,21 +54,22 @@ impl TruthTable {
     /// an (event, RoI) in the own format. A file without vertices is an error too, unless it is
     /// TrackML's.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::read_tree(path, None)
+        Self::read_with(path, &ReadOptions::default())
     }
 
-    /// Reads a file as [`TruthTable::read`] does, and of a ROOT file the tree of this name.
+    /// Reads a file as [`TruthTable::read`] does, with the `tree` and the `columns` of the options
+    /// for spacepoints. A name of a column counts where the file has that column.
     ///
     /// # Errors
     /// As [`TruthTable::read`].
-    pub fn read_tree(path: &Path, tree: Option<&str>) -> Result<Self> {
+    pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Self> {
         let mut truth = Self { paths: vec![path.to_owned()], vertices: HashMap::new() };
         let mut table = match source::container(path)? {
-            Container::Csv => Table::open(path)?,
-            Container::Parquet => return truth.with_events(parquet::read_truth(path)?),
+            Container::Csv => Table::open(path)?.renamed_where_there(&options.columns)?,
+            Container::Parquet => return truth.with_events(parquet::read_truth(path, &options.columns)?),
             Container::Root => {
                 let none = "no tree has the branches `event_id` and `truth_pv_z`";
-                return truth.with_events(root::read_truth(path, tree)?.ok_or_else(|| Error::Input {
+                return truth.with_events(root::read_truth(path, options)?.ok_or_else(|| Error::Input {
                     path: path.to_owned(),
                     row: 0,
                     column: None,
@@ -111,24 +113,24 @@ impl TruthTable {
     /// `NAME-hits.csv` and `NAME-spacepoint.csv` of TrackML and ACTS have `NAME-particles.csv` in
     /// the same folder. ColliderML's `NAME_tracker_hits.parquet` has `NAME_particles.parquet`, or
     /// those files in the sample's folder of particles whose events may be in the file. A ROOT file
-    /// has its own `truth_pv_z`, in the tree of this name or else in the only tree that has it.
+    /// has its own `truth_pv_z`, in the tree of the options or else in the only tree that has it.
     ///
     /// # Errors
-    /// Errors of [`TruthTable::read`].
-    pub fn beside(files: &[PathBuf], tree: Option<&str>) -> Result<Option<Self>> {
+    /// Errors of [`TruthTable::read_with`].
+    pub fn beside(files: &[PathBuf], options: &ReadOptions) -> Result<Option<Self>> {
         let mut all: Option<Self> = None;
         for file in files.iter().filter(|file| !source::is_stream(file)) {
             let beside = particles_of(file)?;
             for path in &beside {
                 // Several files of hits may share a file of particles.
                 if !all.as_ref().is_some_and(|all| all.paths.contains(path)) {
-                    Self::read(path)?.add_to(&mut all);
+                    Self::read_with(path, options)?.add_to(&mut all);
                 }
             }
             if beside.is_empty()
                 // The reader of spacepoints reports a file that cannot be read.
                 && source::container(file).is_ok_and(|container| container == Container::Root)
-                && let Some(events) = root::read_truth(file, tree)?
+                && let Some(events) = root::read_truth(file, options)?
             {
                 let truth = Self { paths: vec![file.clone()], vertices: HashMap::new() };
                 truth.with_events(events)?.add_to(&mut all);

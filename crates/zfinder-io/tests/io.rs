@@ -445,7 +445,7 @@ fn shared_samples_are_read_whole() {
     assert_eq!((inputs.files.len(), inputs.skipped.len()), (1, 0));
     let rois = read(&inputs.files, Detector::generic()).expect("good");
     assert_eq!(ids(&rois), [(1, 0, 5527)]);
-    let truth = TruthTable::beside(&inputs.files, None).expect("good").expect("there");
+    let truth = TruthTable::beside(&inputs.files, &io::ReadOptions::default()).expect("good").expect("there");
     let id = RoiId { event_id: 1, roi_id: 0 };
     assert_eq!((truth.hard_scatter_z(id), truth.vertices(id).len()), (None, 46));
 }
@@ -477,7 +477,7 @@ fn trackml_hits_and_particles_of_both_years() {
     assert_eq!(ids(&rois), [(21, 0, 2)]);
     assert_eq!(rois[0].spacepoints[1], Spacepoint::from_xyz(3.0, 32.0, 1.5, 0));
     assert_eq!(io::addressing(&hits, &io::ReadOptions::default()).expect("a header"), Addressing::Geometry);
-    assert!(TruthTable::beside(std::slice::from_ref(&hits), None).expect("good").is_none());
+    assert!(TruthTable::beside(std::slice::from_ref(&hits), &io::ReadOptions::default()).expect("good").is_none());
 
     let id = |primary: u64, secondary: u64| (primary << 52) | (secondary << 40) | 77;
     let rows =
@@ -489,7 +489,8 @@ fn trackml_hits_and_particles_of_both_years() {
         ("event000000021-particles.csv", format!("particle_id,vx,vy,vz,px,py,pz,q,nhits\n{without}")),
     ] {
         file(&dir, name, &text);
-        let truth = TruthTable::beside(std::slice::from_ref(&hits), None).expect("good").expect("there");
+        let truth =
+            TruthTable::beside(std::slice::from_ref(&hits), &io::ReadOptions::default()).expect("good").expect("there");
         let of_event = RoiId { event_id: 21, roi_id: 0 };
         assert_eq!(truth.hard_scatter_z(of_event), Some(-12.5));
         assert_eq!(truth.vertices(of_event).len(), 2, "prompt ones only");

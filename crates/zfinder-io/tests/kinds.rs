@@ -16,8 +16,8 @@ use oxyroot::{Marshaler, RootFile, WriterTree};
 use parquet::file::properties::WriterProperties;
 use rntuple::testing::{self, Cluster, Dataset, Options};
 use tempfile::TempDir;
-use zfinder::{Detector, Roi};
-use zfinder_io::{OnError, ReadOptions, Result, SpacepointReader, inputs};
+use zfinder::{Detector, Roi, RoiId};
+use zfinder_io::{OnError, ReadOptions, Result, SpacepointReader, TruthTable, inputs};
 
 /// A column of a table with a row for each spacepoint.
 #[derive(Clone, Debug)]
@@ -509,5 +509,32 @@ fn columns_of_other_names_are_named_and_suggested() {
         assert!(read_with(&names).expect("named columns") == wanted, "{format:?}");
         let message = read_with("x=U").expect_err("no such column").to_string();
         assert!(message.contains("there is no column `U`, which is to be `x`"), "{format:?}: {message}");
+    }
+}
+
+#[test]
+fn columns_of_truth_have_other_names_too() {
+    let dir = folder();
+    for (format, z) in [
+        (Format::Csv, "z"),
+        (Format::Gzip, "z"),
+        (Format::Zstd, "z"),
+        (Format::Parquet, "vz"),
+        (Format::Tree, "truth_pv_z"),
+        (Format::NTuple, "truth_pv_z"),
+    ] {
+        let table = vec![
+            ("Run", Cells::Integers(vec![3, 5])),
+            ("vertex_primary", Cells::Integers(vec![1, 1])),
+            ("zv", Cells::Floats(vec![12.5, -3.0])),
+        ];
+        let path = format.write(dir.path(), "truth", &table);
+        TruthTable::read(&path).expect_err("names that are not known");
+        // Truth need not have the columns of spacepoints.
+        let columns = format!("x=X,event_id=Run,{z}=zv").parse().expect("names");
+        let options = ReadOptions { columns, ..ReadOptions::default() };
+        let truth = TruthTable::read_with(&path, &options).expect("named columns");
+        let z_of = |event_id| truth.hard_scatter_z(RoiId { event_id, roi_id: 0 });
+        assert_eq!([3, 4, 5].map(z_of), [Some(12.5), None, Some(-3.0)], "{format:?}");
     }
 }

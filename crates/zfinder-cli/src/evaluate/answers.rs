@@ -16,7 +16,7 @@ impl Evaluate {
     /// Compares each file of answers like a configuration.
     pub(super) fn evaluate_answers(&self) -> Result<(), Failure> {
         let format = output::format(self.format, self.output.as_deref())?;
-        let Some(truth) = self.input.truth_file().map(TruthTable::read).transpose()? else {
+        let Some(truth) = self.input.truth(&[], &[])? else {
             return Err(Failure::usage("--answers need the true vertices", "name their file with --truth"));
         };
         let outputs = [&self.output, &self.plot].into_iter().filter_map(|path| path.as_deref());

@@ -85,11 +85,14 @@ pub(super) fn addressing(path: &Path, columns: &ColumnMap) -> Result<Addressing>
 ///
 /// # Errors
 /// As [`open`], and a z that is not finite.
-pub(super) fn read_truth(path: &Path) -> Result<EventVertices> {
+pub(super) fn read_truth(path: &Path, columns: &ColumnMap) -> Result<EventVertices> {
     #[cfg(feature = "parquet")]
-    let truth = truth::read(path);
+    let truth = truth::read(path, columns);
     #[cfg(not(feature = "parquet"))]
-    let truth = crate::event::not_built(path, "Parquet", "parquet");
+    let truth = {
+        let _ = columns;
+        crate::event::not_built(path, "Parquet", "parquet")
+    };
     truth
 }
 

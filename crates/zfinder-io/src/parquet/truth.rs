@@ -6,6 +6,7 @@ use std::path::Path;
 use super::column::Refused;
 use super::field::Wanted;
 use super::table::Table;
+use crate::column_map::ColumnMap;
 use crate::error::Result;
 use crate::truth_vertex::{EventVertices, TruthVertex};
 use column_names::quoted;
@@ -21,12 +22,15 @@ const HARD_SCATTER: u64 = 1;
 /// that of most of its particles, because particles of decays and of secondary interactions have
 /// another z. A file of particles has a row for each particle, or a row with lists for each event,
 /// with the columns `event_id`, `vertex_primary` (0: none; 1: the hard scatter) and `vz` \[mm\].
+/// They may have the names of `columns`.
 ///
 /// # Errors
 /// A file that is not Parquet, columns that are missing or of other types, nulls, and a vz that is
 /// not finite.
-pub(crate) fn read(path: &Path) -> Result<EventVertices> {
+pub(crate) fn read(path: &Path, columns: &ColumnMap) -> Result<EventVertices> {
     let mut table = Table::open(path)?;
+    let columns = columns.of_those(table.names());
+    table.rename_columns(&columns)?;
     let event = table.event_with([NUMBER, Z], &quoted(["event_id", NUMBER, Z].into_iter()))?;
     table.all_lists([(NUMBER, Wanted::WholeNumbers), (Z, Wanted::Numbers)].into_iter())?;
     table.check_ids([event.as_str()].into_iter())?;

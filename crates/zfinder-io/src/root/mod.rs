@@ -111,16 +111,16 @@ pub(super) fn visit_ids(path: &Path, options: &ReadOptions, visit: &mut dyn FnMu
 ///
 /// # Errors
 /// As [`open`], and a z that is not finite.
-pub(super) fn read_truth(path: &Path, tree: Option<&str>) -> Result<Option<EventVertices>> {
+pub(super) fn read_truth(path: &Path, options: &ReadOptions) -> Result<Option<EventVertices>> {
     #[cfg(feature = "root")]
-    let truth = match objects::find_truth(path, tree)? {
-        Some(Entries::Tree(name)) => truth::truth(path, &name),
-        Some(Entries::NTuple(name)) => ntuple::truth(path, &name),
+    let truth = match objects::find_truth(path, options)? {
+        Some(Entries::Tree(name)) => truth::truth(path, &name, &options.columns),
+        Some(Entries::NTuple(name)) => ntuple::truth(path, &name, &options.columns),
         None => Ok(None),
     };
     #[cfg(not(feature = "root"))]
     let truth = {
-        let _ = tree;
+        let _ = options;
         crate::event::not_built(path, "ROOT", "root")
     };
     truth

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rntuple::{Array, NTuple, Numbers, RootFile, Selection};
 
-use super::truth::TRUTH;
+use super::truth::{self, TRUTH};
 use crate::column_map::ColumnMap;
 use crate::columns::{BadRow, Chunk, Chunks, RoiRun};
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use crate::schema::{Schema, SchemaFault};
 use crate::source::{event_of_name, failed};
 use crate::truth_vertex::{EventVertices, TruthVertex};
 use crate::whole::{whole_of_float, whole_of_integer};
-use column_names::{advice, event_column, quoted};
+use column_names::{advice, quoted};
 use zfinder::RoiId;
 
 /// A chunk ends with the entry that brings it to this many spacepoints, or after this many entries.
@@ -370,28 +370,24 @@ pub(super) fn visit_ids(
 }
 
 /// Returns whether an RNTuple has the fields of the truth: one event number and one z an entry.
-pub(super) fn has_truth(path: &Path, name: &str) -> bool {
-    truth_fields(path, name).is_ok_and(|fields| fields.is_some())
+pub(super) fn has_truth(path: &Path, name: &str, columns: &ColumnMap) -> bool {
+    truth_fields(path, name, columns).is_ok_and(|fields| fields.is_some())
 }
 
 type TruthFields = (NTuple<BufReader<File>>, Selection, Selection);
 
-fn truth_fields(path: &Path, name: &str) -> Result<Option<TruthFields>> {
+fn truth_fields(path: &Path, name: &str, columns: &ColumnMap) -> Result<Option<TruthFields>> {
     let wrong = |error: rntuple::Error| refuse(path, format!("RNTuple `{name}`: {error}"));
     let ntuple = open_file(path)?.into_ntuple(name).map_err(wrong)?;
-    let paths = ntuple.paths();
-    let Ok(Some(event)) = event_column(paths.iter().map(String::as_str)) else { return Ok(None) };
-    if !paths.iter().any(|path| path == TRUTH) {
-        return Ok(None);
-    }
-    let (event, z) = (ntuple.select(event).map_err(wrong)?, ntuple.select(TRUTH).map_err(wrong)?);
+    let Some([event, z]) = truth::names(ntuple.paths(), columns) else { return Ok(None) };
+    let (event, z) = (ntuple.select(&event).map_err(wrong)?, ntuple.select(&z).map_err(wrong)?);
     let are_numbers = [&event, &z].iter().all(|selection| is_list(&selection.empty()) == Some(false));
     Ok(are_numbers.then_some((ntuple, event, z)))
 }
 
 /// Returns the primary vertex of each event.
-pub(super) fn truth(path: &Path, name: &str) -> Result<Option<EventVertices>> {
-    let Some((mut ntuple, event, z)) = truth_fields(path, name)? else { return Ok(None) };
+pub(super) fn truth(path: &Path, name: &str, columns: &ColumnMap) -> Result<Option<EventVertices>> {
+    let Some((mut ntuple, event, z)) = truth_fields(path, name, columns)? else { return Ok(None) };
     let wrong = |error: rntuple::Error| refuse(path, format!("RNTuple `{name}`: {error}"));
     let fault = |entry: u64, column: &str, reason: String| {
         let message = format!("entry {entry} of RNTuple `{name}`: {reason}");

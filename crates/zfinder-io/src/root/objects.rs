@@ -138,16 +138,17 @@ pub(super) fn find_spacepoints(path: &Path, options: &ReadOptions) -> Result<Ent
     }
 }
 
-/// Returns the tree or RNTuple of this name, or else the only one with the columns of the truth.
-/// None without such columns.
+/// Returns the tree or RNTuple that the options name, or else the only one with the columns of the
+/// truth. None without such columns.
 ///
 /// # Errors
 /// A file with several.
-pub(super) fn find_truth(path: &Path, wanted: Option<&str>) -> Result<Option<Entries>> {
+pub(super) fn find_truth(path: &Path, options: &ReadOptions) -> Result<Option<Entries>> {
+    let (wanted, columns) = (options.tree.as_deref(), &options.columns);
     let mut fitting = list(path)?.0;
     fitting.retain(|entries| match entries {
-        Entries::Tree(name) => open_tree(path, name).is_ok_and(|tree| truth::has_truth(&tree)),
-        Entries::NTuple(name) => ntuple::has_truth(path, name),
+        Entries::Tree(name) => open_tree(path, name).is_ok_and(|tree| truth::has_truth(&tree, columns)),
+        Entries::NTuple(name) => ntuple::has_truth(path, name, columns),
     });
     // Truth may be in a tree of its own.
     if fitting.iter().any(|entries| Some(entries.name()) == wanted) {

@@ -1,7 +1,7 @@
 //! The folders of ColliderML: hits and particles in files that divide the events in different ways.
 
 use super::*;
-use zfinder_io::is_colliderml;
+use zfinder_io::{ReadOptions, is_colliderml};
 
 /// Writes events of three hits each. The layers are those of the Open Data Detector.
 fn write_hits(path: &Path, events: &[u32]) {
@@ -72,12 +72,13 @@ fn a_sample_is_its_hits_and_the_particles_of_the_same_events() {
     assert_eq!(rois.iter().map(|roi| roi.descriptor.id.event_id).collect::<Vec<_>>(), [4, 5, 6, 7, 8]);
     assert!(rois.iter().all(|roi| roi.spacepoints.iter().map(|s| s.layer).eq([0, 1, 8])), "{:?}", rois[0]);
 
-    let truth = TruthTable::beside(&all.files, None).expect("readable").expect("there is truth");
+    let truth = TruthTable::beside(&all.files, &ReadOptions::default()).expect("readable").expect("there is truth");
     assert_eq!(truth.paths().len(), 3);
     assert_eq!([4, 6, 8].map(|event| hard_scatter(&truth, event)), [4.0, 6.0, 8.0].map(Some));
     assert!(truth.has_pile_up());
     // Files of other events are not read.
-    let of_first = TruthTable::beside(&all.files[..1], None).expect("readable").expect("there is truth");
+    let of_first =
+        TruthTable::beside(&all.files[..1], &ReadOptions::default()).expect("readable").expect("there is truth");
     assert_eq!((of_first.paths().len(), hard_scatter(&of_first, 8)), (2, None));
 
     write_hits(&dir.path().join("run/tracker_hits/events0-1.parquet"), &[0]);
