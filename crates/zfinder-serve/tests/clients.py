@@ -65,7 +65,7 @@ def find(command, preset, columns, folder):
             for i in range(begin, end):
                 x, y, z = (repr(float(columns[name][i])) for name in ("X", "Y", "Z"))
                 writer.writerow([event, x, y, z, columns["LAYER"][i]])
-    arguments = ["find", "-q", "--engine", "cpu", "--preset", preset, "--format", "json", str(path)]
+    arguments = ["find", "-q", "--engine", "cpu", "--preset", preset, "--format", "jsonl", str(path)]
     lines = subprocess.run([command, *arguments], check=True, capture_output=True, text=True).stdout.splitlines()
     return {roi["event_id"]: roi for roi in map(json.loads, lines) if "vertices" in roi}
 
