@@ -27,7 +27,7 @@ from __future__ import annotations
 import glob
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import _spacepoints
@@ -242,7 +242,7 @@ def read_files(
     *,
     partition_bytes: int | str = "256 MiB",
     shards: int = 1,
-    rois: str | os.PathLike[str] | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> Any:
     """Read files of spacepoints in the workers.
 
@@ -250,10 +250,12 @@ def read_files(
     ----------
     pattern, partition_bytes
         As for `partition_files`.
-    detector, rois
+    detector
         As for `pyzfinder.read`.
     shards : int
         Parts of each partition, by event number. Each part reads all files of the partition.
+    reading : mapping, optional
+        Other arguments of `pyzfinder.read`: ``{"rois": path, "drop_invalid": True}``.
 
     Returns
     -------
@@ -265,17 +267,19 @@ def read_files(
     detector = detector if isinstance(detector, Detector) else Detector(detector)
     parts = _partitions(pattern, partition_bytes, shards)
     bag = dask_bag.from_sequence(parts, npartitions=len(parts))
-    return bag.map(_read, detector=detector, rois=rois)
+    return bag.map(_read, detector=detector, reading=reading)
 
 
-def _read(part: tuple, detector: Detector, rois: Any) -> Spacepoints:
+def _read(part: tuple, detector: Detector, reading: Mapping[str, Any] | None) -> Spacepoints:
     paths, shard = part
-    return read(paths, detector, rois=rois, shard=shard)
+    return read(paths, detector, shard=shard, **(reading or {}))
 
 
-def _find_part(part: tuple, finder: Finder, rois: Any, output: str | None) -> Any:
+def _find_part(
+    part: tuple, finder: Finder, reading: Mapping[str, Any] | None, output: str | None
+) -> Any:
     number, paths, shard = part
-    results = _find(_read((paths, shard), finder.detector, rois), finder)
+    results = _find(_read((paths, shard), finder.detector, reading), finder)
     if output is None:
         return results
     path = os.path.join(output, f"part-{number:05}.parquet")
@@ -291,13 +295,13 @@ def find_files(
     output: str | os.PathLike[str] | None = None,
     partition_bytes: int | str = "256 MiB",
     shards: int = 1,
-    rois: str | os.PathLike[str] | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> list[Any]:
     """Find the vertices of files of spacepoints, a task for each part.
 
     Parameters
     ----------
-    pattern, partition_bytes, shards, rois
+    pattern, partition_bytes, shards, reading
         As for `read_files`.
     finder : Finder
         The options.
@@ -318,14 +322,17 @@ def find_files(
     parts = _partitions(pattern, partition_bytes, shards)
     task = dask.delayed(_find_part, pure=True)
     return [
-        task((number, paths, shard), finder, rois, output)
+        task((number, paths, shard), finder, reading, output)
         for number, (paths, shard) in enumerate(parts)
     ]
 
 
-def _with_truth(part: tuple, finder: Finder, rois: Any, truth: Any) -> tuple[Results, Truth]:
-    results = _find_part(part, finder, rois, None)
-    return results, read_truth(truth, results)
+def _with_truth(
+    part: tuple, finder: Finder, reading: Mapping[str, Any] | None, truth: str
+) -> tuple[Results, Truth]:
+    results = _find_part(part, finder, reading, None)
+    names = {key: value for key, value in (reading or {}).items() if key in ("tree", "columns")}
+    return results, read_truth(truth, results, **names)
 
 
 def _merged(parts: list[tuple[Results, Truth]], options: dict[str, Any]) -> Any:
@@ -340,14 +347,14 @@ def evaluate_files(
     *,
     partition_bytes: int | str = "256 MiB",
     shards: int = 1,
-    rois: str | os.PathLike[str] | None = None,
+    reading: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Any:
     """Find the vertices of files of spacepoints and compare all of them with truth.
 
     Parameters
     ----------
-    pattern, partition_bytes, shards, rois
+    pattern, partition_bytes, shards, reading
         As for `read_files`.
     truth : path-like
         File of true vertices, which all workers can read.
@@ -365,7 +372,7 @@ def evaluate_files(
 
     task = dask.delayed(_with_truth, pure=True)
     parts = [
-        task((number, paths, shard), finder, rois, os.fspath(truth))
+        task((number, paths, shard), finder, reading, os.fspath(truth))
         for number, (paths, shard) in enumerate(_partitions(pattern, partition_bytes, shards))
     ]
     return dask.delayed(_merged)(parts, options)

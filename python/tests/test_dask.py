@@ -1,5 +1,6 @@
 """Dask: the answers of one process, from several, also when a worker dies."""
 
+import gzip
 import os
 import signal
 
@@ -82,6 +83,20 @@ def test_figures_are_merged(client, whole):
     ).compute()
     expected = pyzfinder.evaluate(whole, FILES / "truth_vertices.csv", by="pile-up")
     assert figures.equals(expected)
+
+
+def test_workers_read_columns_of_other_names(client, whole, tmp_path):
+    for path in FILES.glob("*-spacepoint.csv.gz"):
+        text = gzip.decompress(path.read_bytes()).decode().replace(",x,", ",X,", 1)
+        (tmp_path / path.name.removesuffix(".gz")).write_text(text)
+    truth = tmp_path / "truth.txt"
+    truth.write_text((FILES / "truth_vertices.csv").read_text())
+    options = {"reading": {"columns": {"x": "X"}}, "shards": 2, "partition_bytes": "1 GB"}
+    pattern = tmp_path / "*.csv"
+    parts = dask.compute(*zd.find_files(pattern, FINDER, **options))
+    assert Results.concatenate(parts).digest == whole.digest
+    figures = zd.evaluate_files(pattern, truth, FINDER, **options).compute()
+    assert figures.equals(pyzfinder.evaluate(whole, truth))
 
 
 def test_lazy_awkward_arrays_read_what_the_search_needs(client, tmp_path):
