@@ -54,7 +54,7 @@ impl Table {
         }
     }
 
-    /// Gives those of the columns that the file has other names.
+    /// Renames those of the columns that the file has.
     pub(super) fn renamed_where_there(self, columns: &ColumnMap) -> Result<Self> {
         let columns = columns.of_those(self.names.iter().map(String::as_str));
         self.renamed(&columns)
